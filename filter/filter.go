@@ -20,6 +20,7 @@
 //	known.go        lines that were seen before
 //	heldback.go     what the Liners that hold lines back have in common
 //	lookahead.go    a Liner around the filter, in which frames wait for the mappings below them
+//	traces.go       a Liner around the filter, in which exceptions of Java wait for their first frame, and traces for the map that they prove
 //	proof.go        a Liner around the filter, in which frames wait for the end of their stack, which is to prove their file
 //	contextdump.go  the context as JSON
 //	guard.go        what a panic may cost: the one line
@@ -37,6 +38,7 @@ import (
 	"qss-filter/filter/resolve"
 	"qss-filter/sgr"
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/javamap"
 )
 
 // Options say what a Filter does. The zero value of all but Symbols is the default.
@@ -58,6 +60,8 @@ type Options struct {
 	SourceLines int
 	// Links are the hyperlinks of paths, written where Palette is.
 	Links print.Links
+	// Java are the maps that give names of Java and Kotlin back; nil for none.
+	Java *javamap.Maps
 	// Maps returns lists of mappings of the processes that write the log, in any form that is read in logs, for frames that have
 	// only an absolute address; nil where they are not known. What such a list has at an address must be all that a frame
 	// without a process may mean by it. It may be called by several filters at once.
@@ -131,6 +135,10 @@ type Filter struct {
 	line int
 	// missed are the modules of which Options.Missing was told.
 	missed []*resolve.Module
+	// weighed says with which maps of names of Java lines are read, by their numbers.
+	weighed weighed
+	// original is what the frame or the exception of Java at hand was.
+	original original
 	// Scratch memory, kept from line to line.
 	stripped []byte
 	seen     print.Observation
@@ -150,7 +158,7 @@ func New(o Options) *Filter {
 	text := print.Options{Style: o.Style, Renumber: o.Renumber, Context: o.Context, Palette: o.Palette,
 		Names: o.Names, Sources: o.Sources, SourceLines: o.SourceLines, Links: o.Links, Explain: o.Explain, Screen: o.Screen, Observed: o.Below}
 	f := &Filter{opt: o, text: print.NewText(text), objects: r, messages: messages{tell: o.Warn, said: map[string]bool{}, recorded: r != nil}}
-	f.resolver = resolve.New(resolve.Options{Symbols: o.Symbols, Adjust: o.Adjust, Maps: o.Maps, By: o.By, Own: o.Own, Trust: o.Trust,
+	f.resolver = resolve.New(resolve.Options{Symbols: o.Symbols, Adjust: o.Adjust, Maps: o.Maps, By: o.By, Own: o.Own, Trust: o.Trust, Java: o.Java,
 		Broken: func(fault string) { f.broken(f.line, fault) }})
 	f.dump = dump{resolver: f.resolver, colored: o.Palette != nil}
 	f.context = contextDump{out: o.DumpContext, announced: o.OnDumpfile, resolver: f.resolver, warn: f.warn}

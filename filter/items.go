@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"qss-filter/filter/frame"
 	"qss-filter/filter/parse"
 	"qss-filter/filter/print"
 	"qss-filter/filter/resolve"
@@ -33,8 +34,17 @@ func (f *Filter) resolve(ctx context.Context, t *resolve.Thread, l *parse.Line, 
 // resolveFrame finds what a frame is. alone is set if the segment is its line.
 func (f *Filter) resolveFrame(ctx context.Context, t *resolve.Thread, l *parse.Line, it *print.Item, alone bool) {
 	fr := it.Frame
-	it.Answer = f.resolver.ResolveFrame(ctx, t, f.line, l.Text, fr)
+	if fr.Shape == frame.Thrown {
+		it.Name = f.original.thrown
+		return
+	}
+	if it.Answer = f.javaAnswer(t, fr); it.Answer != nil {
+		f.resolver.Counts.Count(fr, it.Answer)
+	} else {
+		it.Answer = f.resolver.ResolveFrame(ctx, t, f.line, l.Text, fr)
+	}
 	f.warnRefused(it.Answer)
+	f.warnOther(it.Answer)
 	f.miss(it.Answer)
 	f.observe(t, l.Text, it, alone)
 	if f.opt.Renumber == print.RenumberNever || !fr.Counts || !f.renumbers {
@@ -103,12 +113,19 @@ func (f *Filter) warnRefused(a *resolve.Answer) {
 	f.warn("refused", fmt.Sprintf("line %d: %s stays as it is: %s", f.line, a.Module.Shown, a.Refused))
 }
 
+// warnOther warns of the first frame of Java whose map is of another build.
+func (f *Filter) warnOther(a *resolve.Answer) {
+	if a != nil && a.Java != nil && a.Outcome() == resolve.Outcome(symsrc.MismatchBuildID) {
+		f.warn("other map", fmt.Sprintf("line %d: %s", f.line, a.Explanation()))
+	}
+}
+
 // maxMissed is how many modules Options.Missing is told of.
 const maxMissed = 3
 
 // miss tells Options.Missing of the module of an answer, if its unstripped file is missing.
 func (f *Filter) miss(a *resolve.Answer) {
-	if f.opt.Missing == nil || a == nil || a.Module == nil || len(f.missed) >= maxMissed || !a.Outcome().WantsFile() || slices.Contains(f.missed, a.Module) {
+	if f.opt.Missing == nil || a == nil || a.Module == nil || a.Java != nil || len(f.missed) >= maxMissed || !a.Outcome().WantsFile() || slices.Contains(f.missed, a.Module) {
 		return
 	}
 	f.missed = append(f.missed, a.Module)

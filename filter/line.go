@@ -35,7 +35,7 @@ func (f *Filter) Line(ctx context.Context, dst, line []byte) (out []byte) {
 			t = f.thread(l)
 		}
 		f.readList(t, l)
-		f.read(t, l)
+		f.read(ctx, t, l)
 		dst = f.print(ctx, dst, t, l)
 		f.over(t, l)
 	}
@@ -98,7 +98,7 @@ func numbered(words []byte) bool {
 }
 
 // read finds the elements of a segment, or its frames if it has no elements.
-func (f *Filter) read(t *resolve.Thread, l *parse.Line) {
+func (f *Filter) read(ctx context.Context, t *resolve.Thread, l *parse.Line) {
 	p := &f.parser
 	p.Frames = p.Frames[:0]
 	e, dump := f.dump.next(t.Process, l)
@@ -114,6 +114,9 @@ func (f *Filter) read(t *resolve.Thread, l *parse.Line) {
 	}
 	if len(p.Elements) == 0 {
 		f.readFrames(l.Segment, t.Stack.Shift > 0 || f.observed())
+		if len(p.Frames) == 0 {
+			f.readJava(ctx, t, l)
+		}
 	}
 }
 
@@ -147,6 +150,9 @@ func (f *Filter) print(ctx context.Context, dst []byte, t *resolve.Thread, l *pa
 	meant := f.meant(t, l)
 	if items := f.resolve(ctx, t, l, alone); len(items) > 0 && meant {
 		dst = f.out.Items(ctx, dst, t, l.Segment, items, alone)
+		if f.objects == nil && print.Leaves(l.Segment, f.opt.Style, items) {
+			return dst
+		}
 	} else {
 		t.Interrupted(l.Text)
 		dst = f.out.Text(dst, l.Text)
@@ -158,7 +164,7 @@ func (f *Filter) print(ctx context.Context, dst []byte, t *resolve.Thread, l *pa
 
 // meant reports whether the frames of a segment mean anything to the output. Others are only counted.
 func (f *Filter) meant(t *resolve.Thread, l *parse.Line) bool {
-	return f.objects != nil || !f.observed() || len(f.parser.Frames) == 0 || frame.Candidate(l.Text, t.Stack.Shift > 0, f.shown())
+	return f.objects != nil || !f.observed() || len(f.parser.Frames) == 0 || f.parser.Frames[0].OfJava() || frame.Candidate(l.Text, t.Stack.Shift > 0, f.shown())
 }
 
 // alone returns the index of the element or frame whose line the segment is, -1 if it is none's.

@@ -24,11 +24,12 @@ type liner struct {
 	*Filter
 	known      known
 	candidates *stream.Scan
-	scans      [1 << 4]*stream.Scan // by the states that they are for
+	scans      [1 << 6]*stream.Scan // by the states that they are for
 	state      scan.When            // the one that candidates is for
 	reached    progress
 	held       *proving // around this liner; nil if no file must be proven
 	ahead      *ahead   // around held or this liner; nil if no frame waits for mappings
+	traces     *traces  // around these; nil if there are no maps of names of Java
 }
 
 // init makes it that of a filter.
@@ -40,6 +41,9 @@ func (l *liner) init(of *Filter) {
 	}
 	if l.opt.Lookahead != (Lookahead{}) {
 		l.ahead = newAhead(l, l.beyond(), l.opt.Lookahead)
+	}
+	if l.java() != nil {
+		l.traces = newTraces(l, l.afterTraces())
 	}
 	l.rescan()
 }
@@ -74,6 +78,14 @@ func (f *Filter) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 
 // outermost returns what handles the lines of a stream: the liner, or what holds lines back before it.
 func (l *liner) outermost() stream.Liner {
+	if l.traces != nil {
+		return l.traces
+	}
+	return l.afterTraces()
+}
+
+// afterTraces returns what handles the lines that wait for no line of their trace.
+func (l *liner) afterTraces() stream.Liner {
 	if l.ahead != nil {
 		return l.ahead
 	}
@@ -90,7 +102,7 @@ func (l *liner) beyond() stream.Liner {
 
 // holding reports whether lines are held back.
 func (l *liner) holding() bool {
-	return l.ahead != nil && l.ahead.holding() || l.held != nil && l.held.holding()
+	return l.traces != nil && l.traces.holding() || l.ahead != nil && l.ahead.holding() || l.held != nil && l.held.holding()
 }
 
 // Arrive notes that more of the log has come: files may have changed since.
@@ -118,14 +130,23 @@ func (l *liner) rescan() {
 	if l.absolutes() {
 		state |= scan.Absolute
 	}
+	native := state
+	if j := l.java(); j != nil {
+		state |= j.State()
+	}
 	if l.candidates != nil && l.state == state {
 		return
 	}
+	l.candidates, l.state = l.scan(state), state
+	l.resolver.Prefetch.Search(l.scan(native), l.absolutes())
+}
+
+// scan returns the search for the literals of a state.
+func (l *liner) scan(state scan.When) *stream.Scan {
 	if l.scans[state] == nil {
 		l.scans[state] = stream.NewScan(literals, state)
 	}
-	l.candidates, l.state = l.scans[state], state
-	l.resolver.Prefetch.Search(l.candidates, l.absolutes())
+	return l.scans[state]
 }
 
 // MaxLine returns the length of the longest line, in bytes, that is looked at.
@@ -298,7 +319,7 @@ func (f *Filter) Resume(dst []byte) (lines []byte, ok bool) {
 }
 
 // literals are what the recognizers rely on: those of frames, of lists of mappings, and of all else that a line may mean.
-var literals = slices.Concat(frame.Literals(), mappings.Literals(), []scan.Literal{
+var literals = slices.Concat(frame.Literals(), frame.JavaLiterals(), mappings.Literals(), []scan.Literal{
 	{Text: "{{{", Pair: 0, Set: 0, When: scan.Always},
 	{Text: "<<<", Pair: 0, Set: 1, When: scan.Always},
 	{Text: "Sanitizer", Pair: 0, Set: 3, When: scan.Always},

@@ -117,7 +117,7 @@ func nearby() (dirs []string) {
 // symbolFlags adds the flags of symbols.
 func symbolFlags(fs *cli.Flags, s *chain.Options, more ...func(*flag.FlagSet)) {
 	fs.Register(append(more, with(chainFlags, s))...)
-	fs.Repeated("obj", "symbols", "debug-file-directory", "debug-root", "rootfs", "debuginfod", "source-root")
+	fs.Repeated("obj", "symbols", "map", "debug-file-directory", "debug-root", "rootfs", "debuginfod", "source-root")
 	fs.Hide(otherSymbolFlags...)
 }
 

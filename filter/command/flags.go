@@ -322,6 +322,11 @@ func locateFlags(fs *flag.FlagSet, o *locate.Options) {
 	list(fs, &o.BuildIDDirs, "debug-file-directory", "`DIR` of build IDs, as llvm has it")
 }
 
+// javaFlags adds the flag for maps of names of Java.
+func javaFlags(fs *flag.FlagSet, o *chain.Options) {
+	list(fs, &o.Maps, "map", "`FILE` with the names of obfuscated Java: mapping.txt of R8 or ProGuard, that of the app first")
+}
+
 // otherSymbolFlags are flags of chainFlags that help does not show: the names that QSS and llvm have for them.
 var otherSymbolFlags = []string{"debug-root", "obj", "debug-file-directory", "no-debuginfod", "cache-db", "llvm", "gnu", "c", "dwp"}
 

@@ -18,7 +18,7 @@ func workerCommand(fs *cli.Flags) cli.Run {
 	o := worker.Options{Connection: worker.Connection{Stderr: os.Stderr}}
 	fs.Group("Fleet")
 	fs.Register(with(workerFlags, &o))
-	symbolFlags(fs, c.symbols, with(programFlags, &c.symbols.Programs), with(sourceFlags, &c.symbols.Sources))
+	symbolFlags(fs, c.symbols, with(programFlags, &c.symbols.Programs), with(sourceFlags, &c.symbols.Sources), with(javaFlags, c.symbols))
 	fs.Register(with(filterFlags, &c.options), c.format.register)
 	c.styleFlags(fs)
 	streamRules(fs)

@@ -103,7 +103,7 @@ func warn(message string) {
 
 // optionFlags are the flags of the options that errors name.
 var optionFlags = map[string]string{
-	"filter.Maps": "maps", "filter.DumpContext": "dump-context",
+	"filter.Maps": "maps", "javamap.Files": "map", "filter.DumpContext": "dump-context",
 	"importer.Kind": "from-kind", "importer.Offsets": "offsets", "importer.Pprof": "pprof", "importer.Folded": "folded",
 	"worker.Key": "key", "worker.Out": "out", "worker.Partitions": "partitions", "worker.Stream": "stream", "worker.Durable": "durable",
 	"worker.OutStream": "out-stream", "worker.Filters": "filters", "worker.Replicas": "replicas", "worker.Parallel": "workers-per-host",

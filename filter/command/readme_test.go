@@ -142,6 +142,9 @@ func readmePlace(t *testing.T, config string) (dir string, env []string) {
 			t.Fatal(err)
 		}
 	}
+	for _, name := range []string{"mapping.txt", "app/build/outputs/mapping/release/mapping.txt"} {
+		put(name, "com.example.Main -> a.a:\n", 0o600)
+	}
 	for name, script := range standIns {
 		put(filepath.Join("programs", name), "#!/bin/sh\n"+script+"\n", 0o700)
 		put(name, "#!/bin/sh\n"+script+"\n", 0o700) // for ./name

@@ -86,7 +86,7 @@ func (c *config) timed() {
 
 // register adds all flags of the filter.
 func (c *config) register(fs *cli.Flags) {
-	symbolFlags(fs, c.symbols, with(programFlags, &c.symbols.Programs), with(sourceFlags, &c.symbols.Sources))
+	symbolFlags(fs, c.symbols, with(programFlags, &c.symbols.Programs), with(sourceFlags, &c.symbols.Sources), with(javaFlags, c.symbols))
 	fs.Register(with(filterFlags, &c.options), c.format.register, with(c.triggers.flags, &c.extras), with(childFlags, &c.child),
 		with(runFlags, &c.tree), with(profileFlags, &c.imports))
 	fs.Repeated("on-dumpfile")
@@ -166,6 +166,9 @@ func (c *config) filterOptions() (o filter.Options, end func(), err error) {
 		o.Symbols, end, err = c.symbols.LLVMSource()
 		c.llvm.Color, c.llvm.Errors, c.llvm.ErrorColor = llvmColor(c.out, c.style.color), os.Stderr, llvmColor(os.Stderr, "auto")
 	} else {
+		if o.Java, err = c.symbols.Java(context.Background()); err != nil {
+			return o, nil, err
+		}
 		o.Symbols, end, err = c.symbols.Source()
 	}
 	if err != nil {
@@ -226,7 +229,7 @@ var llvmOwnFlags = []string{"dwp", "filter-markup", "demangle", "d", "no-demangl
 	"inlines", "no-inlines"}
 
 // textFlags affect the text of lines and names. They have no effect in llvm's style.
-var textFlags = []string{"frames", "modules", "dedupe", "names", "path-map", "source", "hyperlink-format", "maps", coreFlag, "dump-context",
+var textFlags = []string{"frames", "modules", "dedupe", "names", "path-map", "source", "hyperlink-format", "maps", "map", coreFlag, "dump-context",
 	"on-dumpfile", "pprof", "folded", "summary=always", "json"}
 
 // streamRules adds the rules for the flags of a filter.

@@ -85,7 +85,7 @@ func whereCommand(fs *cli.Flags) cli.Run {
 func doctorCommand(fs *cli.Flags) cli.Run {
 	c := newConfig(fs)
 	var asJSON bool
-	symbolFlags(fs, c.symbols, with(programFlags, &c.symbols.Programs))
+	symbolFlags(fs, c.symbols, with(programFlags, &c.symbols.Programs), with(javaFlags, c.symbols))
 	fs.Register(with(addressFlags, &c.options), with(mapsFlags, &c.extras))
 	fs.Hide(coreFlag)
 	fs.Bool(&asJSON, "json", "print JSON")
@@ -104,6 +104,10 @@ func doctorCommand(fs *cli.Flags) cli.Run {
 		c.wholeFiles(&o)
 		var finder symsrc.Finder
 		s.Around = func(f symsrc.Finder) symsrc.Finder { finder = f; return f }
+		var err error
+		if o.Java, err = s.Java(context.Background()); err != nil {
+			return cli.Usage, err
+		}
 		source, end, err := s.Source()
 		if err != nil {
 			return cli.Usage, err

@@ -50,7 +50,7 @@ var letters = map[string]string{"symbols": "s", "output": "o", "quiet": "q", "ve
 // layout is the order of flags in help, the groups that most people need first.
 var layout = []cli.Group{
 	{Title: "Logs", Flags: "include exclude follow jobs"},
-	{Title: "Symbols", Flags: "symbols rootfs debuginfod debuginfod-timeout backend"},
+	{Title: "Symbols", Flags: "symbols map rootfs debuginfod debuginfod-timeout backend"},
 	{Title: "Output", Flags: "output frames names source source-root path-map hyperlink-format color explain only-stacks dedupe modules " +
 		"strip-ansi json style"},
 	{Title: "Messages", Flags: "summary annotate fail-unresolved stats verbose quiet"},

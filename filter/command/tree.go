@@ -21,7 +21,7 @@ func treeCommand(fs *cli.Flags) cli.Run {
 	c := newConfig(fs)
 	c.timed()
 	var summary, onlyStacks bool
-	symbolFlags(fs, c.symbols, with(programFlags, &c.symbols.Programs), with(sourceFlags, &c.symbols.Sources))
+	symbolFlags(fs, c.symbols, with(programFlags, &c.symbols.Programs), with(sourceFlags, &c.symbols.Sources), with(javaFlags, c.symbols))
 	fs.Register(with(treeFlags, &c.tree), with(seedFlags, &c.tree), with(addressFlags, &c.options), with(shapeFlags, &c.options), func(set *flag.FlagSet) {
 		action(set, "d", "demangle, as is the default", func() {})
 	})

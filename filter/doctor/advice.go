@@ -180,6 +180,10 @@ func (r *report) adviseModule(m *examined) {
 		r.tryFor(m, what+" files are not read", "Use the tools of that system: "+tool)
 		return
 	}
+	if m.java {
+		r.adviseJava(m)
+		return
+	}
 	where := "  qss-filter where " + r.given(r.FileFlags) + quoted(cmp.Or(m.BuildID.String(), m.Name))
 	switch m.status {
 	case symsrc.NotVerified.String():
@@ -216,6 +220,23 @@ func (r *report) adviseModule(m *examined) {
 			r.again("--symbols DIR"))
 	default:
 		r.tryFor(m, cmp.Or(m.files.Note, m.reason), where)
+	}
+}
+
+// adviseJava adds advice for frames of Java whose map is missing, of another build, or not known.
+func (r *report) adviseJava(m *examined) {
+	build := "Give the mapping.txt of the build that ran:"
+	switch m.status {
+	case symsrc.NotFound.String():
+		r.tryFor(m, "its map of names was not found", build, r.again("--map mapping.txt"))
+	case symsrc.MismatchBuildID.String():
+		r.tryFor(m, "the map is of another build", build, r.again("--map mapping.txt"))
+	case symsrc.NotVerified.String():
+		r.tryFor(m, "the trace does not say of which build it is", build, r.again("--map mapping.txt"))
+	case resolve.Ambiguous.String():
+		r.tryFor(m, "frames without a line, which several methods may be", "Build with -keepattributes LineNumberTable.")
+	default:
+		r.tryFor(m, cmp.Or(m.files.Note, m.reason), build, r.again("--map mapping.txt"))
 	}
 }
 

@@ -173,6 +173,8 @@ type module struct {
 	reason, detail      string
 	address             uint64 // of the first frame without a name
 	files               *symsrc.Files
+	// java is set if it is a map of names of Java.
+	java bool
 }
 
 // place is an address of a process on a line.
@@ -297,13 +299,13 @@ func (s *survey) frame(l *record.Line, fr *record.Frame) {
 		if len(s.modules) >= maxModules {
 			return
 		}
-		m = &module{Module: fr.Module, line: l.Number}
+		m = &module{Module: fr.Module, line: l.Number, java: fr.Java}
 		s.modules[key] = m
 	}
 	m.frames++
 	if fr.Status == resolve.OK.String() {
 		m.named++
-		if fr.Unverified {
+		if fr.Unverified && !fr.Java {
 			s.unverified++
 		}
 	} else if m.status == "" {

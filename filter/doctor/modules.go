@@ -24,7 +24,7 @@ type examined struct {
 // examined searches for the files of a module: answers from the cache say nothing about them.
 func (o *Options) examined(ctx context.Context, m *module) examined {
 	files := m.files
-	if o.Finder != nil && (m.named < m.frames || files == nil || len(files.Tried) == 0) {
+	if o.Finder != nil && !m.java && (m.named < m.frames || files == nil || len(files.Tried) == 0) {
 		if found := o.Finder.Find(ctx, m.Module); found != nil {
 			files = found
 		}
@@ -46,6 +46,9 @@ func (m *module) title() string {
 	}
 	if m.Member != "" {
 		text += "!" + m.Member
+	}
+	if m.java {
+		return text
 	}
 	if m.BuildID == "" {
 		return text + " (no build ID in the log)"
@@ -153,7 +156,7 @@ var shapes = [...]kind{
 		"+0x", pattern(`(?i)(\.(dll|exe|sys)|[0-9a-z_]![?0-9a-z_:~<>]+)\+0x[0-9a-f]+`), false},
 	{"a frame of WebAssembly: such files are not read", "use llvm-symbolizer --obj=FILE.wasm",
 		"wasm", pattern(`wasm-function\[\d+\]|\.wasm:0x`), false},
-	{"a frame of Java or Kotlin whose names are obfuscated (R8, ProGuard)", "retrace finds the names in the mapping.txt of the build that ran",
+	{"a frame of Java or Kotlin whose names are obfuscated (R8, ProGuard)", "--map FILE finds the names in the mapping.txt of the build that ran",
 		"at ", pattern(`\bat (` + obfuscatedJava + `)`), false},
 	{"a frame of Java or Kotlin, which names its source already", "",
 		"at ", pattern(`\bat [\w.$/<>]+\((\w+\.(java|kt|scala|groovy):\d+|Native Method|Unknown Source)\)`), false},

@@ -27,6 +27,10 @@ const (
 	Pair
 	// Fields is `name=value` text: the answer replaces the values at Func and Source.
 	Fields
+	// Java is `at CLASS.METHOD(FILE:LINE)`: what follows the word is replaced, and every function has a line of its own.
+	Java
+	// Thrown is the name of an exception, which is replaced.
+	Thrown
 	// NumberOnly is a numbered frame with nothing to look up; its number takes part in its stack if it counts.
 	NumberOnly
 )
@@ -85,6 +89,9 @@ const (
 	// EitherWay stacks begin with the innermost or with the outermost frame. Their numbers say which.
 	EitherWay
 )
+
+// OfJava reports whether it is a frame of Java, or the name of an exception.
+func (f *Frame) OfJava() bool { return f.Shape == Java || f.Shape == Thrown }
 
 // Frame is one recognized frame.
 type Frame struct {

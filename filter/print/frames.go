@@ -20,6 +20,8 @@ func (w *Text) Items(ctx context.Context, dst []byte, _ *resolve.Thread, s parse
 	w.Quoted = s.JSON
 	before := len(dst)
 	switch frames := items[0].Frame != nil; {
+	case frames && (items[0].Frame.OfJava() || items[0].Answer != nil && items[0].Answer.Java != nil):
+		dst = w.java(ctx, dst, s, &items[0])
 	case frames && w.opt.Style == Append:
 		dst = w.framesBelow(ctx, dst, s, items)
 	case frames && alone >= 0:

@@ -5,6 +5,7 @@
 //	said.go         the functions of a frame, also of one that the log names
 //	elements.go     elements of markup, and dumps
 //	frames.go       frames of other formats
+//	java.go         frames of Java, and exceptions
 //	fold.go         context elements, folded into one line per module
 //	render.go       functions, places and reasons, in color
 //	screen.go       the short picture of frames for a terminal

@@ -113,7 +113,7 @@ func (d *Repeats) note(t *resolve.Thread, text []byte, it *Item) {
 	fr.of = t
 	fr.before = append(fr.before[:0], before...)
 	fr.key = fr.key[:0]
-	if a != nil && a.Module != nil {
+	if a != nil && a.Module != nil && a.Java == nil {
 		fr.key = append(append(append(fr.key, a.Module.Name...), 0), a.Module.BuildID...)
 		fr.key = strconv.AppendUint(append(fr.key, 0), a.Offset, 16)
 	} else {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"strconv"
+	"strings"
 
 	"qss-filter/filter/scan"
 	"qss-filter/symsrc"
@@ -140,7 +141,7 @@ func (f *Frame) append(dst []byte, process string) []byte {
 		}
 		dst = append(dst, '}')
 	}
-	if f.Located {
+	if f.Located && !f.Java {
 		dst = appendString(appendHex(dst, "at", f.At), "space", spaceNames[f.Space])
 		dst = appendString(appendInt(dst, "back", int(f.Back)), "why", f.Why)
 	}
@@ -148,6 +149,19 @@ func (f *Frame) append(dst []byte, process string) []byte {
 	dst = appendFilled(dst, "reason", f.Reason)
 	dst = appendFilled(dst, "detail", f.Detail)
 	dst = appendTrue(dst, "unverified", f.Unverified)
+	dst = appendTrue(dst, "removed", f.Dropped)
+	if len(f.Candidates) > 0 {
+		dst = append(key(dst, "candidates"), '[')
+		for i, chain := range f.Candidates {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			one := Frame{Java: true, Functions: chain}
+			list := appendList([]byte{'{'}, "functions", chain, one.appendFunction)
+			dst = append(append(dst, list...), '}')
+		}
+		dst = append(dst, ']')
+	}
 	return appendList(dst, "functions", f.Functions, func(dst []byte, i int) []byte {
 		return f.appendFunction(dst, i)
 	})
@@ -157,6 +171,9 @@ func (f *Frame) append(dst []byte, process string) []byte {
 func (f *Frame) appendFunction(dst []byte, i int) []byte {
 	fr := &f.Functions[i]
 	dst = appendFilled(dst, "function", fr.Func)
+	if dot := strings.LastIndexByte(fr.Func, '.'); f.Java && dot > 0 {
+		dst = appendString(appendString(dst, "class", fr.Func[:dot]), "method", fr.Func[dot+1:])
+	}
 	dst = appendFilled(dst, "linkage_name", fr.Linkage)
 	dst = appendFilled(dst, "file", fr.File)
 	if fr.Line > 0 {

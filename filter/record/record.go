@@ -134,6 +134,10 @@ type Frame struct {
 	Unverified bool
 	// Functions is the answer, innermost first.
 	Functions []symsrc.Frame
+	// Java is set for a frame of Java, which has no address: Functions are methods with their classes. Candidates are the possible
+	// originals if there are several, and Dropped is set if the compiler has made the frame, which stands for no line of source.
+	Java, Dropped bool
+	Candidates    [][]symsrc.Frame
 	// Files is how the search for the module's files ended. It is not written.
 	Files *symsrc.Files
 }

@@ -38,6 +38,8 @@ type Answer struct {
 	Unclear string
 	// Refused is why the file's names are not used, if it may not be the one that ran. It is "" otherwise.
 	Refused string
+	// Java is what maps say of a frame of Java, nil for others. Frames has the only candidate.
+	Java *JavaAnswer
 	// files is how the search for the module's files had ended when the query was asked. It is nil if a source does not say.
 	files *symsrc.Files
 	validity

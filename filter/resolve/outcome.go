@@ -47,9 +47,9 @@ func (o Outcome) WantsFile() bool {
 // Outcome returns what became of a frame with that answer.
 func (a *Answer) Outcome() Outcome {
 	switch {
-	case len(a.Frames) > 0:
+	case len(a.Frames) > 0, a.Java != nil && a.Java.Dropped:
 		return OK
-	case a.Ambiguous, a.Module != nil && a.Unclear != "":
+	case a.Ambiguous, a.Java != nil && len(a.Java.Candidates) > 1, a.Module != nil && a.Unclear != "":
 		return Ambiguous
 	case a.Module == nil:
 		return NoMapping

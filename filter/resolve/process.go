@@ -8,6 +8,7 @@ import (
 	"qss-filter/ctxstate"
 	"qss-filter/filter/prefix"
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/javamap"
 )
 
 // Process is the state of one process of the log.
@@ -29,6 +30,8 @@ type Process struct {
 	// sample is the loggers' prefix of the last line that changed the address space, to this generation.
 	sample     []byte
 	generation uint64
+	// javaMaps are the maps of names of Java that its frames have named.
+	javaMaps []*javamap.Map
 	// proofs are what is known of files that are not verified.
 	proofs proofs
 }
@@ -52,6 +55,8 @@ type Thread struct {
 	trampoline bool
 	// above says what the last frame may have been.
 	above above
+	// java is the trace of Java that the thread prints; nil before the first.
+	java *javaTrace
 	// shifted is set if the thread is counted in Processes.Shifted.
 	shifted bool
 }
@@ -118,6 +123,23 @@ func (o *Processes) forget() {
 // has the prefixes of the object's line, outerLine. Otherwise both are nil.
 func (o *Processes) Thread(p, outer *prefix.Prefix, outerLine, text []byte) *Thread {
 	claimed := p.Claimed.Of(text)
+	at := prefix.Origin{Prefix: p, Line: text, Outer: outer, OuterLine: outerLine}
+	t := o.Writer(p, outer, outerLine, text)
+	if len(claimed) == 0 {
+		if pid, ok := prefix.Crashed(text[p.Start:p.End]); ok {
+			claimed = pid.Of(text[p.Start:p.End])
+		}
+	}
+	if len(claimed) > 0 && o.by != prefix.ByNone {
+		at.Crashed = claimed
+		o.claim = at.AppendKey(o.claim[:0], o.by)
+		o.named(t, p.PID.Empty())
+	}
+	return t
+}
+
+// Writer is Thread for a text whose time has not come: what it says of processes does not count yet.
+func (o *Processes) Writer(p, outer *prefix.Prefix, outerLine, text []byte) *Thread {
 	p.Claimed = prefix.Span{}
 	at := prefix.Origin{Prefix: p, Line: text, Outer: outer, OuterLine: outerLine}
 	key := at.AppendKey(o.key[:0], o.by)
@@ -128,16 +150,6 @@ func (o *Processes) Thread(p, outer *prefix.Prefix, outerLine, text []byte) *Thr
 	if t == nil || !bytes.Equal(key, o.lastKey) {
 		t = o.find(key, writerLen)
 		o.last, o.lastKey = t, append(o.lastKey[:0], key...)
-	}
-	if len(claimed) == 0 {
-		if pid, ok := prefix.Crashed(text[p.Start:p.End]); ok {
-			claimed = pid.Of(text[p.Start:p.End])
-		}
-	}
-	if len(claimed) > 0 && o.by != prefix.ByNone {
-		at.Crashed = claimed
-		o.claim = at.AppendKey(o.claim[:0], o.by)
-		o.named(t, p.PID.Empty())
 	}
 	return t
 }

@@ -61,6 +61,8 @@ func (a *Answer) Why() string {
 // Explanation returns why a frame has no name, or that its file was not verified.
 func (a *Answer) Explanation() string {
 	switch {
+	case a.Java != nil:
+		return a.Java.explanation(a)
 	case len(a.Frames) > 0:
 		return "unverified: the log has no build ID"
 	case a.Ambiguous:
@@ -119,7 +121,7 @@ func (a *Answer) ExplainFirst() bool {
 }
 
 // explanations are the beginnings of what Explanation returns, besides those with a status.
-var explanations = [...]string{"unverified: ", "not verified: ", "several modules ", "no lasting mapping ", "no mapping ", "another build: ", "no symbol at 0x",
+var explanations = [...]string{"unverified: ", "not verified: ", "several modules ", "several methods ", "no lasting mapping ", "no mapping ", "another build: ", "no symbol at 0x",
 	"unclear: "}
 
 // IsExplanation reports whether a text begins as an explanation does, maybe another than an answer has by now: a log that was filtered

@@ -17,6 +17,7 @@
 //	proof.go       Proofs: whether files that are this machine's own are proven to be those that ran
 //	stack.go       the stacks that are evidence for that
 //	weigh.go       weighing: what a stack and the machine code say of such files
+//	java.go        Java: names of Java and Kotlin, by the maps of their build
 //	outcome.go     what became of a frame, in the words of every output
 //	reason.go      why a frame has no name
 //	summary.go     Counts, and why the frames of a module have no names
@@ -29,6 +30,7 @@ import (
 	"qss-filter/filter/mappings"
 	"qss-filter/filter/prefix"
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/javamap"
 )
 
 // Resolver finds the functions and source lines of the frames of one log.
@@ -39,6 +41,8 @@ type Resolver struct {
 	Prefetch *Prefetch
 	// Proofs says which files of this machine are those that ran. It is nil if all are.
 	Proofs *Proofs
+	// Java gives names of Java back. It is nil if there are no maps.
+	Java *Java
 	// Counts counts what became of the frames.
 	Counts Counts
 	// Mapped is set once a list of mappings was read: absolute addresses count then.
@@ -68,6 +72,8 @@ type Options struct {
 	// has other files trusted, for reasons.
 	Own   bool
 	Trust string
+	// Java are the maps of names of Java; nil for none.
+	Java *javamap.Maps
 }
 
 // New returns a resolver for a log.
@@ -81,6 +87,9 @@ func New(o Options) *Resolver {
 	from.prober, _ = o.Symbols.(symsrc.Prober)
 	r.Prefetch = &Prefetch{memo: &r.memo, queries: &r.queries, source: from, broken: o.Broken}
 	r.answers = answers{memo: &r.memo, queries: &r.queries, source: from, prefetch: r.Prefetch}
+	if o.Java != nil {
+		r.Java = &Java{maps: o.Java, memo: &r.memo, processes: r.Processes}
+	}
 	if !o.Own {
 		r.Proofs = &Proofs{answers: &r.answers, processes: r.Processes, trust: o.Trust}
 	}

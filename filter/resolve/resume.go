@@ -12,7 +12,7 @@ import (
 // frames may wait for mappings. ok is false if there are no such lines.
 func (r *Resolver) Resume(dst []byte, line int, waits bool) (lines []byte, ok bool) {
 	o := r.Processes
-	if r.Mapped != (r.lists.preload != nil) || o.Shifted > 0 {
+	if r.Mapped != (r.lists.preload != nil) || o.Shifted > 0 || r.Java != nil && o.ofJava() {
 		return dst, false
 	}
 	for _, w := range o.writers {
@@ -94,4 +94,14 @@ func appendSpace(dst []byte, p *Process) (lines []byte, ok bool) {
 		dst = fmt.Appendf(dst, "{{{mmap:%#x:%#x:load:%#x:%s:%#x}}}\n", r.Start, r.Last-r.Start+1, r.Module.ID, r.Mode, r.Rel)
 	}
 	return dst, true
+}
+
+// ofJava reports whether a trace of Java may go on, or a process has said which maps it needs.
+func (o *Processes) ofJava() bool {
+	for _, t := range o.threads {
+		if t.java != nil && t.java.open || t.javaMaps != nil {
+			return true
+		}
+	}
+	return false
 }

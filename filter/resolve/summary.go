@@ -130,6 +130,8 @@ func (n *nameless) reason() (text string, unstripped bool) {
 	text = n.outcome.String()
 	files := a.Files()
 	switch {
+	case a.Java != nil:
+		return text + ": " + a.Java.explanation(a) + tried(files), false
 	case a.Refused != "":
 		return text + ": " + strings.TrimPrefix(a.Refused, "not verified: "), false
 	case a.Elsewhere != "":

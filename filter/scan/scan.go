@@ -294,6 +294,8 @@ const (
 	Renumbering      // frames without a module count: their numbers move
 	Absolute         // mappings of a process are known: absolute addresses count
 	Coloring         // the log's own colors must be known, to be restored after those that are added
+	Seeking          // maps of names of Java may be found, once there are frames of it
+	Retracing        // maps of names of Java are known
 )
 
 // In reports whether line holds the literal.

@@ -14,6 +14,7 @@ import (
 	"qss-filter/symsrc/cache"
 	"qss-filter/symsrc/debuginfod"
 	"qss-filter/symsrc/diskcache"
+	"qss-filter/symsrc/javamap"
 	"qss-filter/symsrc/locate"
 	"qss-filter/symsrc/meter"
 	"qss-filter/symsrc/object"
@@ -34,6 +35,8 @@ type Options struct {
 	Package string
 	// Memory is the approximate memory for the contents of files, in bytes; 0 means object.DefaultMemory.
 	Memory int64
+	// Maps are the maps of names of Java that the user names, in the order in which they apply. Such files among Files.Symbols count, too.
+	Maps []string
 	// SkipLineZero makes LLVMSource use the line of the code before for code without a line.
 	SkipLineZero bool
 	// Programs are used in place of the built-in reader.
@@ -103,6 +106,21 @@ func (o *Options) takePackages() {
 		}
 		return is
 	})
+}
+
+// Java returns the maps that give names of Java back: those that the user names, and those in the places of symbols. It must be
+// called before Source, which takes maps among the symbols for files of another kind.
+func (o *Options) Java(ctx context.Context) (*javamap.Maps, error) {
+	files := javamap.Options{Files: slices.Clone(o.Maps), Problem: o.warn}
+	o.Files.Symbols = slices.DeleteFunc(slices.Clone(o.Files.Symbols), func(path string) bool {
+		is := javamap.Is(path)
+		if is {
+			files.Files = append(files.Files, path)
+		}
+		return is
+	})
+	files.Places = o.Files.Symbols
+	return javamap.New(ctx, files)
 }
 
 // Source returns a source that answers from the finder's files, and from the cache.

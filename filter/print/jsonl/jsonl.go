@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"qss-filter/ctxstate"
+	"qss-filter/filter/frame"
 	"qss-filter/filter/parse"
 	"qss-filter/filter/prefix"
 	"qss-filter/filter/print"
@@ -83,6 +84,8 @@ func (r *Printer) Items(_ context.Context, dst []byte, t *resolve.Thread, s pars
 	for i := range items {
 		it := &items[i]
 		switch {
+		case it.Frame != nil && it.Frame.Shape == frame.Thrown:
+			r.note(t.Process, record.Context{Type: record.Symbol, Name: it.Name, Word: string(it.Frame.HintText)})
 		case it.Frame != nil:
 			o := it.Observation(r.Line.Number, t, s.Text, i == alone)
 			r.frame(t, &o, it.Answer, it.Frame.Family)
@@ -296,6 +299,14 @@ func (r *Printer) Register(dst, _ []byte, t *resolve.Thread, v parse.Value, a *r
 func (r *Printer) answer(fr *record.Frame, a *resolve.Answer) {
 	outcome := a.Outcome()
 	fr.Functions, fr.Status = r.names.Mapped(a.Frames), outcome.String()
+	if a.Java != nil {
+		fr.Java, fr.Dropped = true, a.Java.Dropped
+		if len(a.Java.Candidates) > 1 {
+			for _, chain := range a.Java.Candidates {
+				fr.Candidates = append(fr.Candidates, r.names.Mapped(chain))
+			}
+		}
+	}
 	if a.Module != nil {
 		fr.Module, fr.Located, fr.At, fr.Back, fr.Space, fr.Why = a.Module.Module, true, a.Offset, a.Back, a.Space, a.Why()
 		fr.Files = a.Files()

@@ -1,0 +1,161 @@
+package frame
+
+import (
+	"bytes"
+
+	"qss-filter/filter/scan"
+)
+
+// Frames of Java and Kotlin have no place in the table: they mean something only where a map of their names is known, or where they name
+// one. Throwable.printStackTrace (JDK, and libcore of Android) writes
+//
+//	a.b.c: message
+//		at a.b.d(SourceFile:12)
+//		at app//a.b.e(Unknown Source:3) ~[app.jar:1.0]
+//		Suppressed: a.b.f: message
+//	Caused by: a.b.g: message
+//		... 42 more
+//
+// and the traces of ART the same with `  at `.
+
+// What a line with such a frame, or with the name of an exception, holds. Without a map, only frames that name theirs mean something; while
+// nothing has looked for maps, all that begin so may.
+var javaLiterals = []scan.Literal{
+	{Text: mapWord, Pair: 6, Set: 7, When: scan.Always},
+	{Text: "\tat ", Pair: 0, Set: 0, When: scan.Retracing | scan.Seeking},
+	{Text: `\tat `, Pair: 0, Set: 0, When: scan.Retracing | scan.Seeking},
+	{Text: "FATAL EXCEPTION", Pair: 1, Set: 0, When: scan.Seeking},
+	{Text: "Caused by: ", Pair: 0, Set: 3, When: scan.Retracing | scan.Seeking},
+	{Text: "Exception in thread ", Pair: 0, Set: 7, When: scan.Retracing | scan.Seeking},
+	{Text: " at ", Pair: 0, Set: 4, When: scan.Retracing},
+	{Text: "(SourceFile", Pair: 0, Set: 7, When: scan.Retracing | scan.Seeking},
+	{Text: "(Unknown Source", Pair: 0, Set: 7, When: scan.Retracing | scan.Seeking},
+	{Text: "Suppressed: ", Pair: 0, Set: 3, When: scan.Retracing},
+	{Text: "[CIRCULAR REFERENCE:", Pair: 5, Set: 2, When: scan.Retracing},
+}
+
+// JavaLiterals returns what a stream is searched for, for frames of Java.
+func JavaLiterals() []scan.Literal { return javaLiterals }
+
+// mapWord stands before the ID of the map that has the names of a frame, in place of its source file (R8, SourceFileRewriter).
+const mapWord = "r8-map-id-"
+
+// JavaMap returns the ID of the map in the source of a frame of Java, without the word before it. It is empty if there is none.
+func JavaMap(source []byte) []byte {
+	id, found := bytes.CutPrefix(source, []byte(mapWord))
+	if !found {
+		return nil
+	}
+	return id
+}
+
+var (
+	javaAt = []byte("at ")
+	// thrownWords stand before the name of an exception. What follows the last one of them is the name.
+	thrownWords = [...][]byte{[]byte("Caused by: "), []byte("Suppressed: "), []byte("[CIRCULAR REFERENCE: "), []byte("[CIRCULAR REFERENCE:")}
+	thrownIn    = []byte(`Exception in thread "`)
+)
+
+// ReadJava reads the frame `at CLASS.METHOD(FILE:LINE)` of a program's own words, which begin at line[from]. Whole is what stands after the
+// word, without the names of a class loader and a module. Func is CLASS.METHOD, Source FILE:LINE, and Gap the place of the word.
+func ReadJava(line []byte, from int, f *Frame) bool {
+	for i := from; ; {
+		n := bytes.Index(line[i:], javaAt)
+		if n < 0 {
+			return false
+		}
+		at := i + n
+		i = at + len(javaAt)
+		if at > from && line[at-1] != ' ' && line[at-1] != '\t' {
+			continue
+		}
+		if readJavaAt(line, at, i, f) {
+			return true
+		}
+	}
+}
+
+// readJavaAt reads what follows the word at line[at:], from line[i] on.
+func readJavaAt(line []byte, at, i int, f *Frame) bool {
+	for i < len(line) && (line[i] == ' ' || line[i] == '\t') {
+		i++
+	}
+	start, dot, k := i, 0, i
+	for ; k < len(line) && line[k] != '('; k++ {
+		switch c := line[k]; {
+		case c == '/':
+			start, dot = k+1, 0
+		case c == '.':
+			dot = k
+		case !isJavaName(c) && c != '@':
+			return false
+		}
+	}
+	if dot <= start || dot+1 >= k || k == len(line) || bytes.IndexByte(line[start:k], '@') >= 0 {
+		return false
+	}
+	end := bytes.IndexByte(line[k:], ')')
+	if end < 0 || bytes.IndexByte(line[k+1:k+end], '(') >= 0 {
+		return false
+	}
+	*f = Frame{Family: "java", Shape: Java, Whole: span(start, k+end+1), Func: span(start, k), Source: span(k+1, k+end), Gap: span(at, at), Hint: span(start, k)}
+	return true
+}
+
+// isJavaName reports whether a name of a class or method may have a byte: those of Java, of Kotlin, and of compilers, such as <init>.
+func isJavaName(c byte) bool {
+	return c|0x20 >= 'a' && c|0x20 <= 'z' || scan.IsDigit(c) || c == '_' || c == '$' || c == '-' || c == '<' || c == '>' || c >= 0x80
+}
+
+// SplitJava returns the parts of a frame that ReadJava has found.
+func SplitJava(function, source []byte) (class, method, file []byte, number int, numbered bool) {
+	dot := bytes.LastIndexByte(function, '.')
+	class, method, file = function[:dot], function[dot+1:], source
+	if colon := bytes.LastIndexByte(source, ':'); colon >= 0 {
+		n, end, ok := scan.Decimal(source, colon+1)
+		if ok && end == len(source) && n < 1<<31 {
+			return class, method, source[:colon], int(n), true
+		}
+	}
+	return class, method, file, 0, false
+}
+
+// ReadThrown reads the name of the exception of a program's own words, which begin at line[from]. announced is set if words before it say
+// that it is one; otherwise the words begin with a name and nothing else, or a colon follows it. Whole is the name.
+func ReadThrown(line []byte, from int, f *Frame) (announced, ok bool) {
+	at := from
+	for at < len(line) && (line[at] == ' ' || line[at] == '\t') {
+		at++
+	}
+	words := line[at:]
+	if bytes.HasPrefix(words, thrownIn) {
+		k := bytes.Index(words[len(thrownIn):], []byte(`" `))
+		if k < 0 {
+			return false, false
+		}
+		at, announced = at+len(thrownIn)+k+2, true
+	} else {
+		for _, word := range thrownWords {
+			if bytes.HasPrefix(words, word) {
+				at, announced = at+len(word), true
+				break
+			}
+		}
+	}
+	for k := at; k <= len(line); k++ {
+		switch {
+		case k < len(line) && (isJavaName(line[k]) || line[k] == '.'):
+			continue
+		case k < len(line) && line[k] == '/' && announced:
+			at = k + 1
+			continue
+		case k == at || scan.IsDigit(line[at]):
+			return false, false
+		case k == len(line), line[k] == ':' && (k+1 == len(line) || line[k+1] == ' '), line[k] == ']' && announced:
+			*f = Frame{Family: "java", Shape: Thrown, Whole: span(at, k)}
+			return announced, true
+		}
+		return false, false
+	}
+	return false, false
+}

@@ -1,0 +1,372 @@
+package filter_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"qss-filter/filter"
+	"qss-filter/filter/prefix/prefixtest"
+	"qss-filter/filter/print"
+	"qss-filter/filter/print/jsonl"
+	"qss-filter/filter/resolve"
+	"qss-filter/sgr"
+	"qss-filter/symsrc/javamap"
+)
+
+// javaMap is a map as R8 writes it.
+const javaMap = `# compiler: R8
+# {"id":"com.android.tools.r8.mapping","version":"2.2"}
+# pg_map_id: 4f1b2c3
+com.example.app.Main -> a.b.c:
+# {"id":"sourceFile","fileName":"Main.java"}
+    1:1:void onCreate():12:12 -> a
+    2:2:void inner():30:30 -> a
+    2:2:void outer():14 -> a
+    3:3:void last():2:2 -> a
+    void x() -> d
+    void y() -> d
+com.example.app.AppException -> a.b.e:
+# {"id":"sourceFile","fileName":"AppException.java"}
+com.example.app.Kept -> com.example.app.Kept:
+# {"id":"sourceFile","fileName":"Kept.java"}
+    1:1:void run():70:70 -> run
+`
+
+// sdkMap is the map of a library that was obfuscated before the app, and appMap that of the app.
+const (
+	sdkMap = `com.lib.Client -> l.a:
+    1:1:void connect():50:50 -> a
+`
+	appMap = `# pg_map_id: ab12
+l.a -> x.y:
+    7:7:void a():1:1 -> b
+`
+)
+
+// mapFile writes a map below a directory.
+func mapFile(t *testing.T, dir, name, text string) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// openMaps opens maps.
+func openMaps(t *testing.T, o javamap.Options) *javamap.Maps {
+	t.Helper()
+	maps, err := javamap.New(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return maps
+}
+
+// named returns maps that a user names.
+func named(t *testing.T, texts ...string) *javamap.Maps {
+	t.Helper()
+	var o javamap.Options
+	dir := t.TempDir()
+	for i, text := range texts {
+		o.Files = append(o.Files, mapFile(t, dir, fmt.Sprintf("mapping%d.txt", i), text))
+	}
+	return openMaps(t, o)
+}
+
+// javaTrace and javaWant are a trace and what it is with javaMap.
+var (
+	javaTrace = []string{
+		"FATAL EXCEPTION: main",
+		"a.b.e: text",
+		"\tat a.b.c.a(SourceFile:1)",
+		"\tat a.b.c.a(Unknown Source:2) ~[app.jar:1.0]",
+		"\tat app//a.b.c.a(SourceFile:3)",
+		"\tat android.os.Handler.dispatchMessage(Handler.java:106)",
+		"\tat java.lang.reflect.Method.invoke(Native Method)",
+		"\tSuppressed: a.b.e",
+		"Caused by: a.b.e: more",
+		"\t... 42 more",
+		"[CIRCULAR REFERENCE: a.b.e: again]",
+		"Exception in thread \"main\" a.b.e: text",
+	}
+	javaWant = []string{
+		"FATAL EXCEPTION: main",
+		"com.example.app.AppException: text",
+		"\tat com.example.app.Main.onCreate(Main.java:12)",
+		"\tat com.example.app.Main.inner(Main.java:30) ~[app.jar:1.0]",
+		"\tat com.example.app.Main.outer(Main.java:14) ~[app.jar:1.0]",
+		"\tat app//com.example.app.Main.last(Main.java:2)",
+		"\tat android.os.Handler.dispatchMessage(Handler.java:106)",
+		"\tat java.lang.reflect.Method.invoke(Native Method)",
+		"\tSuppressed: com.example.app.AppException",
+		"Caused by: com.example.app.AppException: more",
+		"\t... 42 more",
+		"[CIRCULAR REFERENCE: com.example.app.AppException: again]",
+		"Exception in thread \"main\" com.example.app.AppException: text",
+	}
+)
+
+func joinedLines(lines []string) string { return strings.Join(lines, "\n") + "\n" }
+
+// TestJavaEverywhere holds that frames and exceptions of Java get their names behind every prefix, that a second pass changes nothing, and
+// that traces of several threads may mix.
+func TestJavaEverywhere(t *testing.T) {
+	maps := named(t, javaMap)
+	for _, p := range prefixtest.All() {
+		in, i := wrap(&p, javaTrace), 0
+		got := runAll(t, filter.Options{Java: maps}, strings.NewReader(in))
+		rest := got
+		for _, want := range javaWant {
+			if p.JSON {
+				quoted, _ := json.Marshal(want)
+				want = strings.ReplaceAll(string(quoted[1:len(quoted)-1]), `\u003c`, "<")
+			}
+			at := strings.Index(rest, strings.TrimLeft(want, "\t"))
+			if at < 0 {
+				t.Errorf("%s: no %q in line %d of\n%s", p.Name, want, i, got)
+				break
+			}
+			rest = rest[at+len(strings.TrimLeft(want, "\t")):]
+			i++
+		}
+		if again := runAll(t, filter.Options{Java: maps}, strings.NewReader(got)); again != got {
+			t.Errorf("%s: a second pass: %s", p.Name, firstDifference(again, got))
+		}
+	}
+}
+
+// TestJavaMixed holds that the lines of threads which write at once are told apart.
+func TestJavaMixed(t *testing.T) {
+	const in = `11-24 12:00:00.000  1234  1240 E Tag: a.b.e: one
+11-24 12:00:00.000  1234  1999 I Tag: a.b.e: not an exception
+11-24 12:00:00.000  1234  1240 E Tag: 	at a.b.c.a(SourceFile:1)
+11-24 12:00:00.000  1234  1999 I Tag: nothing at a.b.c here
+11-24 12:00:00.000  1234  1999 I Tag: a.b.e
+`
+	want := strings.NewReplacer("a.b.e: one", "com.example.app.AppException: one", "a.b.c.a(SourceFile:1)", "com.example.app.Main.onCreate(Main.java:12)").Replace(in)
+	if got := runAll(t, filter.Options{Java: named(t, javaMap)}, strings.NewReader(in)); got != want {
+		t.Error(firstDifference(got, want))
+	}
+}
+
+// TestJavaCandidates holds that a frame which may be several methods has a line for each.
+func TestJavaCandidates(t *testing.T) {
+	got := runAll(t, filter.Options{Java: named(t, javaMap)}, strings.NewReader("E: \tat a.b.c.d(Unknown Source) [x]\n"))
+	const want = "E: \tat com.example.app.Main.x(Main.java) [x]\nE: \t<OR> at com.example.app.Main.y(Main.java) [x]\n"
+	if got != want {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestJavaLive holds that each line of a trace leaves at once, but for one that may name an exception, which waits for the next.
+func TestJavaLive(t *testing.T) {
+	f := filter.New(filter.Options{Symbols: &symbols{}, Java: named(t, javaMap)}).Feed()
+	for _, step := range []struct{ in, want string }{
+		{"plain\n", "plain\n"},
+		{"\tat a.b.c.a(SourceFile:1)\n", "\tat com.example.app.Main.onCreate(Main.java:12)\n"},
+		{"Caused by: a.b.e: more\n", "Caused by: com.example.app.AppException: more\n"},
+		{"\tat a.b.c.a(SourceFile:2)\n", "\tat com.example.app.Main.inner(Main.java:30)\n\tat com.example.app.Main.outer(Main.java:14)\n"},
+		{"\t... 3 more\n", "\t... 3 more\n"},
+		{"a.b.e: text\n", ""},
+		{"\tat a.b.c.a(SourceFile:3)\n", "com.example.app.AppException: text\n\tat com.example.app.Main.last(Main.java:2)\n"},
+		{"a.b.e: no exception\n", ""},
+		{"plain\n", "a.b.e: no exception\nplain\n"},
+		{"a.b.x: no class\n", "a.b.x: no class\n"},
+	} {
+		if got := string(f.Add(t.Context(), nil, []byte(step.in))); got != step.want {
+			t.Errorf("%q left as %q", step.in, got)
+		}
+	}
+}
+
+// TestJavaPause holds that a line which waits for the next one leaves when the log pauses, as it came.
+func TestJavaPause(t *testing.T) {
+	in, log := io.Pipe()
+	shown, out := io.Pipe()
+	go func() {
+		_ = filter.New(filter.Options{Symbols: &symbols{}, Java: named(t, javaMap)}).Run(context.Background(), in, out)
+		out.Close()
+	}()
+	const text = "a.b.e: text\n"
+	if _, err := io.WriteString(log, text); err != nil {
+		t.Fatal(err)
+	}
+	got := make([]byte, len(text))
+	if _, err := io.ReadFull(shown, got); err != nil || string(got) != text {
+		t.Errorf("%q, %v", got, err)
+	}
+	log.Close()
+	_, _ = io.Copy(io.Discard, shown)
+}
+
+// TestJavaArrival holds that it does not matter in what pieces a log arrives.
+func TestJavaArrival(t *testing.T) {
+	rng := rand.New(rand.NewPCG(21, 1))
+	maps := named(t, javaMap)
+	var in strings.Builder
+	for range 40 {
+		for _, line := range javaTrace {
+			fmt.Fprintf(&in, "E/Tag ( %d): %s\n", 100+rng.IntN(2), line)
+			for range rng.IntN(3) {
+				fmt.Fprintf(&in, "I/Other( %d): a.b.e: words\n", 300+rng.IntN(4))
+			}
+		}
+	}
+	want := runAll(t, filter.Options{Java: maps}, strings.NewReader(in.String()))
+	for range 4 {
+		feed := filter.New(filter.Options{Symbols: &symbols{}, Java: maps}).Feed()
+		var got []byte
+		for rest := in.String(); rest != ""; {
+			n := 1 + rng.IntN(min(len(rest), 400))
+			got, rest = feed.Add(t.Context(), got, []byte(rest[:n])), rest[n:]
+		}
+		if got = feed.Flush(got); string(got) != want {
+			t.Fatal(firstDifference(string(got), want))
+		}
+	}
+}
+
+// TestJavaUnknown holds that a log leaves byte for byte whose classes are in no map, whatever it has.
+func TestJavaUnknown(t *testing.T) {
+	rng := rand.New(rand.NewPCG(21, 2))
+	maps := named(t, javaMap)
+	pieces := []string{"\tat ", " at ", "at ", "q.r.s", "q.r.s.t", "(SourceFile:1)", "(Unknown Source)", "(", ")", ":", ": ", "\n", "\r\n", "Caused by: ", "Suppressed: ",
+		"... 3 more", "[CIRCULAR REFERENCE: ", "]", "/", "E/Tag(12): ", `{"log":"`, `\n`, `"}`, "<init>", "\xff", "\x1b[31m", "com.example.app.Kept.run(Kept.java:70)", "é"}
+	for range 3000 {
+		var in strings.Builder
+		for range 1 + rng.IntN(30) {
+			in.WriteString(pieces[rng.IntN(len(pieces))])
+		}
+		for _, o := range []filter.Options{{Java: maps}, {Java: maps, Style: print.Append}, {Java: maps, Explain: true}, {Java: maps, Palette: sgr.NewPalette(true)}} {
+			if got := runAll(t, o, strings.NewReader(in.String())); got != in.String() {
+				t.Fatalf("%q became %q", in.String(), got)
+			}
+		}
+	}
+}
+
+// TestJavaJSON holds that the objects of a log with frames of Java are the log again, and fit their schema's fields.
+func TestJavaJSON(t *testing.T) {
+	in := joinedLines(javaTrace) + "\tat a.b.c.d(Unknown Source)\n\tat a.b.c.zz(SourceFile:1)\n"
+	var text strings.Builder
+	statuses := map[string]int{}
+	for line := range strings.Lines(runAll(t, filter.Options{Java: named(t, javaMap), JSON: &jsonl.Options{}}, strings.NewReader(in))) {
+		var l struct {
+			Text    string
+			Context []struct{ Type, Function string }
+			Frames  []struct {
+				Status, Reason, Format, Text string
+				Functions                    []struct{ Class, Method, File string }
+				Candidates                   []any
+			}
+		}
+		if err := json.Unmarshal([]byte(line), &l); err != nil {
+			t.Fatal(err)
+		}
+		text.WriteString(l.Text + "\n")
+		for _, c := range l.Context {
+			statuses[c.Function]++
+		}
+		for _, fr := range l.Frames {
+			statuses[fr.Status]++
+			statuses[fr.Format]++
+			for _, fn := range fr.Functions {
+				statuses[fn.Class+"|"+fn.Method+"|"+fn.File]++
+			}
+			statuses["candidates"] += len(fr.Candidates)
+		}
+	}
+	want := map[string]int{"OK": 3, "AMBIGUOUS": 1, "MISMATCH_BUILD_ID": 1, "java": 5, "candidates": 2, "com.example.app.AppException": 5,
+		"com.example.app.Main|onCreate|com/example/app/Main.java": 1, "com.example.app.Main|inner|com/example/app/Main.java": 1,
+		"com.example.app.Main|outer|com/example/app/Main.java": 1, "com.example.app.Main|last|com/example/app/Main.java": 1}
+	if text.String() != in || fmt.Sprint(statuses) != fmt.Sprint(want) {
+		t.Errorf("%q\ngot  %v\nwant %v", text.String(), statuses, want)
+	}
+}
+
+// TestJavaChain holds that the names which one map gives are looked up in the next.
+func TestJavaChain(t *testing.T) {
+	const in = "\tat x.y.b(SourceFile:7)\n\tat l.a.a(SourceFile:1)\n"
+	const want = "\tat com.lib.Client.connect(Client.java:50)\n\tat com.lib.Client.connect(Client.java:50)\n"
+	if got := runAll(t, filter.Options{Java: named(t, appMap, sdkMap)}, strings.NewReader(in)); got != want {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestJavaFound holds which map below a directory counts: that of a frame's ID; without one, the only one that fits all frames of a trace.
+func TestJavaFound(t *testing.T) {
+	dir := t.TempDir()
+	mapFile(t, dir, "one/mapping.txt", javaMap)
+	mapFile(t, dir, "two/mapping.txt", strings.NewReplacer("4f1b2c3", "99", "com.example.app", "com.wrong", "void last():2:2 -> a", "void last():2:2 -> k").Replace(javaMap))
+	maps := func() *javamap.Maps { return openMaps(t, javamap.Options{Places: []string{dir}}) }
+	for _, c := range []struct{ name, in, want string }{
+		{"by its ID", "a.b.e: text\n\tat a.b.c.a(r8-map-id-4f1b2c3:1)\n\tat a.b.c.a(r8-map-id-99:1)\n",
+			"com.example.app.AppException: text\n\tat com.example.app.Main.onCreate(Main.java:12)\n\tat com.wrong.Main.onCreate(Main.java:12)\n"},
+		{"the only one that fits", "a.b.e: text\n\tat a.b.c.a(SourceFile:1)\n\tat a.b.c.k(SourceFile:3)\nend\n",
+			"com.wrong.AppException: text\n\tat com.wrong.Main.onCreate(Main.java:12)\n\tat com.wrong.Main.last(Main.java:2)\nend\n"},
+		{"both fit", "a.b.e: text\n\tat a.b.c.a(SourceFile:1)\nend\n", "a.b.e: text\n\tat a.b.c.a(SourceFile:1)\nend\n"},
+		{"none fits", "a.b.e: text\n\tat a.b.c.a(SourceFile:1)\n\tat a.b.c.zz(SourceFile:3)\nend\n",
+			"a.b.e: text\n\tat a.b.c.a(SourceFile:1)\n\tat a.b.c.zz(SourceFile:3)\nend\n"},
+	} {
+		if got := runAll(t, filter.Options{Java: maps()}, strings.NewReader(c.in)); got != c.want {
+			t.Errorf("%s: got\n%s", c.name, got)
+		}
+	}
+	f := filter.New(filter.Options{Symbols: &symbols{}, Java: maps(), Explain: true})
+	var out strings.Builder
+	if err := f.Run(t.Context(), strings.NewReader("\tat a.b.c.a(SourceFile:1)\nend\n"), &out); err != nil || !strings.Contains(out.String(), "(SourceFile:1) [NOT_VERIFIED mapping.txt: ") ||
+		!strings.Contains(out.String(), "fit all frames of the trace") {
+		t.Errorf("%q, %v", out.String(), err)
+	}
+	if got := f.Tally(); got.By[resolve.Outcome(resolve.OK)] != 0 || got.Frames != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestJavaOfMachineCode holds that a frame of compiled Java keeps its number, also below inlined functions, and its offset.
+func TestJavaOfMachineCode(t *testing.T) {
+	const in = "#00 pc 00001234  /data/app/base.odex (a.b.e.f+12)\n#01 pc 00001235  [anon:dalvik-classes.dex] (a.b.c.w+8)\n"
+	text := strings.Replace(javaMap, "    void x() -> d", "    void w0() -> w\n    void x() -> d", 1)
+	got := runAll(t, filter.Options{Java: named(t, text)}, strings.NewReader(in))
+	const want = "#00 pc 00001234  /data/app/base.odex (a.b.e.f+12)\n#01 pc 00001235  [anon:dalvik-classes.dex] (com.example.app.Main.w0+8)\n"
+	if got != want {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestJavaStyles holds what becomes of frames in the other forms of the output.
+func TestJavaStyles(t *testing.T) {
+	maps := named(t, javaMap)
+	const in = "Caused by: a.b.e: text\n\tat a.b.c.a(SourceFile:2)\n"
+	for name, c := range map[string]struct {
+		o    filter.Options
+		want string
+	}{
+		"append": {filter.Options{Java: maps, Style: print.Append}, "Caused by: a.b.e: text\n  -> com.example.app.AppException\n" +
+			"\tat a.b.c.a(SourceFile:2)\n  -> com.example.app.Main.inner(Main.java:30)\n  -> com.example.app.Main.outer(Main.java:14)\n"},
+		"short": {filter.Options{Java: maps, Style: print.Replace}, "Caused by: com.example.app.AppException: text\n" +
+			"\tat com.example.app.Main.inner(Main.java:30)\n\tat com.example.app.Main.outer(Main.java:14)\n"},
+		"only stacks": {filter.Options{Java: maps, OnlyStacks: true}, "Caused by: com.example.app.AppException: text\n" +
+			"\tat com.example.app.Main.inner(Main.java:30)\n\tat com.example.app.Main.outer(Main.java:14)\n"},
+	} {
+		if got := runAll(t, c.o, strings.NewReader(in)); got != c.want {
+			t.Errorf("%s: got %q", name, got)
+		}
+	}
+	twice := "\tat a.b.c.a(SourceFile:2)\n\tat a.b.c.a(SourceFile:1)\nwords\n"
+	got := runAll(t, filter.Options{Java: maps, Dedupe: true}, strings.NewReader(twice+twice+strings.Replace(twice, ":1)", ":3)", 1)))
+	if strings.Count(got, "[same as stack 1, line 1") != 1 || !strings.Contains(got, "last(") {
+		t.Errorf("dedupe: got\n%s", got)
+	}
+}

@@ -1,0 +1,452 @@
+package resolve
+
+import (
+	"bytes"
+	"context"
+	"path"
+	"slices"
+	"strings"
+
+	"qss-filter/filter/frame"
+	"qss-filter/filter/parse"
+	"qss-filter/filter/scan"
+	"qss-filter/symsrc"
+	"qss-filter/symsrc/javamap"
+	"qss-filter/symsrc/retrace"
+)
+
+// Java gives names of Java back that R8 or ProGuard has taken, with the maps of its build. Which map that is, the frames say by its ID, or
+// the user; of other maps a trace decides, see Weigh.
+type Java struct {
+	maps      *javamap.Maps
+	memo      *memo
+	processes *Processes
+	// looked is set once something had the places searched.
+	looked bool
+}
+
+// JavaAnswer is what maps say of a frame of Java.
+type JavaAnswer struct {
+	// Candidates are the possible originals of a frame that may be several, each with its chain of functions, innermost first.
+	Candidates [][]symsrc.Frame
+	// InPlace is set for a frame of machine code that names a method of Java: the name alone is replaced.
+	InPlace bool
+	// Dropped is set if the frame is the compiler's own and stands for no line of source.
+	Dropped bool
+}
+
+// javaTrace is what a thread's trace has left behind.
+type javaTrace struct {
+	maps []*javamap.Map // that the trace is read with, in the order in which they apply
+	of   []retrace.Trace
+	// open is set if the next frame may depend on what was before it.
+	open bool
+}
+
+// maxCandidates bounds the originals of one frame, over all maps of a chain.
+const maxCandidates = 64
+
+// on returns the state of a trace that is read with the given maps, which begins anew where these are others.
+func (t *Thread) on(maps []*javamap.Map) *javaTrace {
+	if t.java == nil || !slices.Equal(t.java.maps, maps) {
+		t.java = &javaTrace{maps: maps, of: make([]retrace.Trace, len(maps))}
+	}
+	return t.java
+}
+
+// mapsOf returns the maps with which the trace of a thread is read whose frame has that source: those that were weighed, or of the frame's ID,
+// or the named ones, or those of the frames before. The module is what has them, with how the search ended.
+func (j *Java) mapsOf(ctx context.Context, t *Thread, source []byte, as *Weighed) (maps []*javamap.Map, m *Module) {
+	if id := frame.JavaMap(source); len(id) > 0 {
+		m = j.memo.module(source, "")
+		one, files := j.maps.ByID(ctx, string(id))
+		if m.Files = files; one == nil {
+			return nil, m
+		}
+		if maps = j.chain(one); t != j.unnamed() {
+			t.javaMaps = maps
+		}
+		return maps, m
+	}
+	switch {
+	case len(as.Maps) > 0:
+		maps = as.Maps
+	case as.files != nil:
+		m = j.memo.module([]byte(undecided), "")
+		m.Files = as.files
+		return nil, m
+	case len(j.maps.Named()) > 0:
+		maps = j.maps.Named()
+	default:
+		maps = j.proven(t)
+	}
+	if len(maps) == 0 {
+		return nil, nil
+	}
+	m = j.memo.module([]byte(maps[0].Name()), "")
+	m.Files = maps[0].Files
+	return maps, m
+}
+
+// Frame returns the answer for a frame of Java, nil if its class is in no map: then it has its own name.
+func (j *Java) Frame(ctx context.Context, t *Thread, fr *parse.Frame, as *Weighed) *Answer {
+	class, method, file, line, numbered := frame.SplitJava(fr.HintText, fr.SymbolText)
+	maps, m := j.mapsOf(ctx, t, file, as)
+	if m == nil {
+		return nil
+	}
+	a := &Answer{Module: m, files: m.Files, Java: &JavaAnswer{}}
+	if len(maps) == 0 {
+		return a
+	}
+	was := retrace.Frame{Class: string(class), Method: string(method), File: string(file), Line: line, HasLine: numbered}
+	found, known, fits := t.on(maps).retrace(was)
+	switch {
+	case !known && len(frame.JavaMap(file)) == 0:
+		return nil
+	case !known:
+		found = [][]retrace.Frame{{was}} // a class that has kept its name
+	case !fits && m.Files.Unverified && len(found) > 0 && len(found[0]) > 0 && found[0][0].Class == was.Class:
+		return nil // it has its own name, and maybe its own line
+	case !fits && m.Files.Unverified && isShort(was.Method):
+		a.Elsewhere = was.Method
+		return a
+	}
+	a.Java.Dropped = len(found) == 0
+	t.java.open = a.Java.Dropped
+	for _, chain := range found {
+		a.Java.Candidates = append(a.Java.Candidates, javaFrames(chain))
+	}
+	if len(found) == 1 {
+		a.Frames = a.Java.Candidates[0]
+	}
+	return a
+}
+
+// proven returns the maps of the build that a process runs, as its frames have said. Lines that name no process may be of any.
+func (j *Java) proven(t *Thread) []*javamap.Map { return t.javaMaps }
+
+// unnamed returns the thread of lines that name no process.
+func (j *Java) unnamed() *Thread { return j.processes.Unnamed }
+
+// retrace looks a frame up in one map after the other.
+func (t *javaTrace) retrace(was retrace.Frame) (found [][]retrace.Frame, known, fits bool) {
+	found, fits = [][]retrace.Frame{{was}}, true
+	for i, m := range t.maps {
+		var next [][]retrace.Frame
+		for _, chain := range found {
+			next = append(next, t.chain(i, m, chain, &known, &fits)...)
+		}
+		if len(next) > maxCandidates {
+			next = next[:maxCandidates]
+		}
+		found = next
+	}
+	return found, known, fits
+}
+
+// chain looks the functions of one candidate up in a map. Those of which it knows nothing stay.
+func (t *javaTrace) chain(i int, m *javamap.Map, chain []retrace.Frame, known, fits *bool) [][]retrace.Frame {
+	all := [][]retrace.Frame{nil}
+	dropped := len(chain) > 0
+	for _, fr := range chain {
+		r := m.Retrace(&t.of[i], fr)
+		if !r.Known {
+			r.Candidates = [][]retrace.Frame{{fr}}
+		} else {
+			*known, *fits = true, *fits && r.Fits
+		}
+		if r.Dropped {
+			continue
+		}
+		dropped = false
+		var longer [][]retrace.Frame
+		for _, before := range all {
+			for _, more := range r.Candidates {
+				if len(longer) < maxCandidates {
+					longer = append(longer, slices.Concat(before, more))
+				}
+			}
+		}
+		all = longer
+	}
+	if dropped {
+		return nil
+	}
+	return all
+}
+
+// Thrown returns the name of an exception of a thread whose class has that name in the log, "" if it is the same or not known.
+func (j *Java) Thrown(t *Thread, class string, as *Weighed) string {
+	maps := as.Maps
+	if len(maps) == 0 {
+		maps = j.maps.Named()
+	}
+	if len(maps) == 0 {
+		maps = j.proven(t)
+	}
+	if len(maps) == 0 && t.java != nil {
+		maps = t.java.maps
+	}
+	if len(maps) == 0 {
+		return ""
+	}
+	trace, now := t.on(maps), class
+	trace.open = true
+	for i, m := range maps {
+		if original, ok := m.Exception(&trace.of[i], now); ok {
+			now = original
+		}
+	}
+	if now == class {
+		return ""
+	}
+	return now
+}
+
+// Knows reports whether a map that may apply has a class.
+func (j *Java) Knows(ctx context.Context, class string) bool {
+	if !j.looked {
+		return j.knows(j.maps.Named(), class)
+	}
+	return j.knows(j.maps.Named(), class) || j.knows(j.maps.Found(ctx), class)
+}
+
+// knows reports whether one of some maps has a class.
+func (j *Java) knows(maps []*javamap.Map, class string) bool {
+	return slices.ContainsFunc(maps, func(m *javamap.Map) bool {
+		_, ok := m.Class(class)
+		return ok
+	})
+}
+
+// javaFrames returns functions as answers have them: the source file lies in the directory of its package.
+func javaFrames(chain []retrace.Frame) []symsrc.Frame {
+	list := make([]symsrc.Frame, len(chain))
+	for i := range chain {
+		fr := &chain[i]
+		list[i] = symsrc.Frame{Func: fr.Class + "." + fr.Method, File: fr.File}
+		if fr.HasLine {
+			list[i].Line = fr.Line
+		}
+		if dot := strings.LastIndexByte(fr.Class, '.'); dot > 0 && path.Ext(fr.File) != "" && !strings.Contains(fr.File, "/") {
+			list[i].File = strings.ReplaceAll(fr.Class[:dot], ".", "/") + "/" + fr.File
+		}
+	}
+	return list
+}
+
+// State returns the state of the search for lines: none while no frame of Java may mean anything but by its own ID.
+func (j *Java) State() scan.When {
+	switch {
+	case len(j.maps.Named()) > 0:
+		return scan.Retracing
+	case !j.maps.MayFind():
+		return 0
+	case !j.looked:
+		return scan.Seeking
+	case j.maps.Any(context.Background()):
+		return scan.Retracing
+	}
+	return 0
+}
+
+// Look has the places of maps searched, if that has not happened: a line may be of Java.
+func (j *Java) Look(ctx context.Context) {
+	if !j.looked {
+		j.looked = true
+		j.maps.Any(ctx)
+	}
+}
+
+// explanation returns why a frame has no name, or what is to be known of the one that it has.
+func (j *JavaAnswer) explanation(a *Answer) string {
+	name := a.Module.Shown
+	switch {
+	case len(j.Candidates) > 1:
+		return "several methods may be meant: the frame does not say which line"
+	case len(a.Frames) > 0:
+		return "unverified: the trace does not say of which build it is"
+	case a.Elsewhere != "":
+		return "another build: no method " + symsrc.Visible(a.Elsewhere) + " of that class in " + name
+	}
+	text := a.Outcome().String() + " " + name
+	if words := a.words(); words != "" {
+		text += ": " + words
+	}
+	return text
+}
+
+// Weighed is with which maps a line is read.
+type Weighed struct {
+	// Maps apply in this order. There are none if the trace does not say which: files has the reason then.
+	Maps  []*javamap.Map
+	files *symsrc.Files
+}
+
+// Decided reports whether it is known with which maps the trace of a thread is read.
+func (j *Java) Decided(t *Thread) bool {
+	return len(j.maps.Named()) > 0 || t.javaMaps != nil || t.java != nil
+}
+
+// Decides reports whether it is known with which maps a frame of a thread is read, without its trace.
+func (j *Java) Decides(t *Thread, fr *parse.Frame) bool {
+	return len(j.maps.Named()) > 0 || t.javaMaps != nil || len(frame.JavaMap(fr.SymbolText)) > 0
+}
+
+// Weighed returns how the exception above a frame is read that decides.
+func (j *Java) Weighed(ctx context.Context, fr *parse.Frame) (as Weighed) {
+	_, _, file, _, _ := frame.SplitJava(fr.HintText, fr.SymbolText)
+	if id := frame.JavaMap(file); len(id) > 0 {
+		if m, _ := j.maps.ByID(ctx, string(id)); m != nil {
+			as.Maps = j.chain(m)
+		}
+	}
+	return as
+}
+
+// Weighs reports whether a trace with that frame may be evidence for a map.
+func (j *Java) Weighs(ctx context.Context, fr *parse.Frame) bool {
+	if !j.looked {
+		return false
+	}
+	class, _, _, _, _ := frame.SplitJava(fr.HintText, fr.SymbolText)
+	return j.knows(j.maps.Found(ctx), string(class))
+}
+
+// Evidence is what a trace says of maps.
+type Evidence struct {
+	frames  []retrace.Frame
+	classes []string
+	// maps are those that a frame names.
+	maps []*javamap.Map
+}
+
+// Named adds the maps that a frame names.
+func (e *Evidence) Named(as Weighed) { e.maps = as.Maps }
+
+// Frame adds a frame, and Class an exception.
+func (e *Evidence) Frame(fr *parse.Frame) {
+	class, method, file, line, numbered := frame.SplitJava(fr.HintText, fr.SymbolText)
+	e.frames = append(e.frames, retrace.Frame{Class: string(class), Method: string(method), File: string(file), Line: line, HasLine: numbered})
+}
+
+func (e *Evidence) Class(name []byte) { e.classes = append(e.classes, string(name)) }
+
+// undecided is the name of what is not known.
+const undecided = "mapping.txt"
+
+// Weigh returns with which map a trace is read: the only one whose classes fit all frames of the trace, and which no frame contradicts.
+func (j *Java) Weigh(ctx context.Context, e *Evidence) Weighed {
+	if e.maps != nil {
+		return Weighed{Maps: e.maps}
+	}
+	found := j.maps.Found(ctx)
+	var fit []*javamap.Map
+	for _, m := range found {
+		if j.fits(m, found, e) {
+			fit = append(fit, m)
+		}
+	}
+	if len(fit) == 1 {
+		return Weighed{Maps: fit}
+	}
+	note := "no map that was found fits all frames of the trace"
+	if len(fit) > 1 {
+		note = fit[0].Path + " and " + fit[1].Path + " fit all frames of the trace"
+	}
+	return Weighed{files: &symsrc.Files{ElfStatus: symsrc.NotVerified, DebugStatus: symsrc.NotVerified, Note: note}}
+}
+
+// fits reports whether a map of several has the classes of a trace, and every method.
+func (j *Java) fits(m *javamap.Map, of []*javamap.Map, e *Evidence) bool {
+	renames := false
+	for _, class := range e.classes {
+		if _, ok := m.Class(class); !ok && (j.knows(of, class) || isShort(class)) {
+			return false
+		}
+	}
+	var state retrace.Trace
+	for i := range e.frames {
+		fr := &e.frames[i]
+		original, ok := m.Class(fr.Class)
+		switch {
+		case !ok && (j.knows(of, fr.Class) || isShort(fr.Class)):
+			return false
+		case !ok:
+			continue
+		}
+		renames = renames || original != fr.Class
+		if r := m.Retrace(&state, *fr); r.Known && !r.Fits && isShort(fr.Method) {
+			return false
+		}
+	}
+	return renames
+}
+
+// isShort reports whether a name looks as obfuscators make them.
+func isShort(name string) bool { return len(name)-strings.LastIndexByte(name, '.')-1 <= 2 }
+
+// chain returns the maps that apply to frames of one: itself, and then those that the user has named, of libraries that were obfuscated
+// before.
+func (j *Java) chain(m *javamap.Map) []*javamap.Map {
+	maps := []*javamap.Map{m}
+	for _, other := range j.maps.Named() {
+		if other != m {
+			maps = append(maps, other)
+		}
+	}
+	return maps
+}
+
+// ElidesJava reports whether a line stands for frames that were in the trace above, `... 42 more`.
+func ElidesJava(text []byte) bool {
+	text = bytes.TrimLeft(text, " \t")
+	return bytes.HasPrefix(text, []byte("... "))
+}
+
+// Compiled returns the answer for a frame of machine code that was compiled of a method of Java, which it names as `a.b.c.d+12`. It is
+// nil if no map has another name for it. Such a frame has no line.
+func (j *Java) Compiled(t *Thread, hint []byte) *Answer {
+	name := len(hint)
+	if plus := bytes.LastIndexByte(hint, '+'); plus > 0 {
+		name = plus
+	}
+	dot := bytes.LastIndexByte(hint[:name], '.')
+	if dot <= 0 || dot+1 == name || bytes.ContainsAny(hint[:name], " ()/:") {
+		return nil
+	}
+	maps := j.maps.Named()
+	if len(maps) == 0 {
+		maps = j.proven(t)
+	}
+	if len(maps) == 0 {
+		return nil
+	}
+	was := retrace.Frame{Class: string(hint[:dot]), Method: string(hint[dot+1 : name])}
+	trace := javaTrace{maps: maps, of: make([]retrace.Trace, len(maps))}
+	found, known, fits := trace.retrace(was)
+	if !known || !fits {
+		return nil
+	}
+	m := j.memo.module([]byte(maps[0].Name()), "")
+	m.Files = maps[0].Files
+	a := &Answer{Module: m, files: m.Files, Java: &JavaAnswer{InPlace: true}}
+	for _, chain := range found {
+		if len(chain) == 0 {
+			return nil
+		}
+		outer := javaFrames(chain[len(chain)-1:])
+		outer[0].File, outer[0].Line = "", 0
+		if len(a.Java.Candidates) == 0 || a.Java.Candidates[0][0].Func != outer[0].Func {
+			a.Java.Candidates = append(a.Java.Candidates, outer)
+		}
+	}
+	switch {
+	case len(a.Java.Candidates) == 0, len(a.Java.Candidates) == 1 && a.Java.Candidates[0][0].Func == string(hint[:name]):
+		return nil
+	case len(a.Java.Candidates) == 1:
+		a.Frames = a.Java.Candidates[0]
+	}
+	return a
+}

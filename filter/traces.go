@@ -1,0 +1,423 @@
+package filter
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"time"
+
+	"qss-filter/filter/frame"
+	"qss-filter/filter/guard"
+	"qss-filter/filter/parse"
+	"qss-filter/filter/prefix"
+	"qss-filter/filter/resolve"
+	"qss-filter/filter/stream"
+)
+
+// original is what a frame or an exception of Java was.
+type original struct {
+	frame  *resolve.Answer
+	thrown string
+}
+
+// weighed says with which maps lines are read, by their numbers: those whose trace says that they are about Java, or is evidence for a map.
+type weighed map[int]resolve.Weighed
+
+// maxWeighed bounds the lines remembered; they leave when they are read.
+const maxWeighed = 1 << 12
+
+// note notes how a line is read.
+func (w *weighed) note(line int, as resolve.Weighed) {
+	if *w == nil || len(*w) >= maxWeighed {
+		*w = weighed{}
+	}
+	(*w)[line] = as
+}
+
+// java returns what gives names of Java back, nil if nothing does.
+func (f *Filter) java() *resolve.Java { return f.resolver.Java }
+
+// readJava finds the frame of Java of a segment, or the exception, if a map has another name for it.
+func (f *Filter) readJava(ctx context.Context, t *resolve.Thread, l *parse.Line) {
+	j := f.java()
+	if j == nil || l.JSON && len(l.Text) == 0 {
+		return
+	}
+	p := &f.parser
+	announced := p.ReadJava(l.Segment)
+	if len(p.Frames) == 0 {
+		return
+	}
+	as, said := f.weighed[f.line]
+	f.original = original{}
+	switch fr := &p.Frames[0]; {
+	case fr.Shape == frame.Java:
+		f.original.frame = j.Frame(ctx, t, fr, &as)
+	case announced || said:
+		f.original.thrown = j.Thrown(t, string(fr.HintText), &as)
+	}
+	if f.original == (original{}) {
+		p.Frames = p.Frames[:0]
+	}
+}
+
+// javaAnswer returns the answer for a frame of Java, or of machine code that names a method of it. It is nil for other frames.
+func (f *Filter) javaAnswer(t *resolve.Thread, fr *parse.Frame) *resolve.Answer {
+	j := f.java()
+	switch {
+	case j == nil:
+		return nil
+	case fr.Shape == frame.Java:
+		return f.original.frame
+	case fr.Family == "android" && len(fr.HintText) > 0:
+		return j.Compiled(t, fr.HintText)
+	}
+	return nil
+}
+
+// traces is a stream.Liner around that of a filter. It holds back a line that may name an exception until the next line of its thread, since
+// only a frame below says that it does: `a.b: text` may be anything. Where neither the trace nor the user says which map it is, it holds
+// the trace back to its end, which is evidence for a map.
+type traces struct {
+	heldBack
+	f *liner
+	// open are the traces of the threads whose lines are held back.
+	open map[*resolve.Thread]*trace
+	said []saidBy // scratch memory
+}
+
+// trace is what is held back of a thread's trace.
+type trace struct {
+	// thrown is the number of the line that may name an exception, 0 for none, and first that of the first line held back.
+	thrown, first int
+	// evidence is what the trace says of maps, and lines are the numbers of its lines.
+	evidence resolve.Evidence
+	lines    []int
+}
+
+// maxApart is by how many lines of other threads an exception and its first frame may be apart.
+const maxApart = 16
+
+// newTraces returns one around a filter, whose lines go to another Liner.
+func newTraces(f *liner, to stream.Liner) *traces {
+	h := &traces{f: f, open: map[*resolve.Thread]*trace{}}
+	h.heldBack = heldBack{to: to, release: h.leave}
+	return h
+}
+
+// next is the number of the next line.
+func (h *traces) next() int {
+	n := h.f.line + len(h.lines) + 1
+	if h.f.held != nil {
+		n += len(h.f.held.lines)
+	}
+	if h.f.ahead != nil {
+		n += len(h.f.ahead.lines)
+	}
+	return n
+}
+
+// Lines holds the first line of b back, or appends what becomes of it and of the lines that have waited for it.
+func (h *traces) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
+	n = bytes.IndexByte(b, '\n') + 1
+	if n == 0 {
+		n = len(b)
+	}
+	if n > h.MaxLine() || h.f.java().State() == 0 && !h.holding() {
+		return h.to.Lines(ctx, h.leave(ctx, dst), b)
+	}
+	line := b[:n]
+	ends, holds := h.mayHold(ctx, line)
+	if ends {
+		dst = h.leave(ctx, dst)
+		_, holds = h.mayHold(ctx, line)
+	}
+	switch {
+	case !holds && h.holding():
+		return h.to.Lines(ctx, h.leave(ctx, dst), line)
+	case !holds:
+		return h.to.Lines(ctx, dst, b)
+	}
+	h.hold(line)
+	if h.bytes > maxHeldBytes || len(h.lines) > maxHeldLines || h.late() {
+		dst = h.leave(ctx, dst)
+	}
+	return dst, n
+}
+
+// late reports whether an exception has waited for its first frame for too many lines.
+func (h *traces) late() bool {
+	for _, t := range h.open {
+		if len(t.lines) == 0 && h.next()-t.first > maxApart {
+			return true
+		}
+	}
+	return false
+}
+
+// mayHold reports whether a line is to be held back. ends is set, and nothing is done, if those held back must leave before it: what
+// they have waited for is known. A line over which the program panics passes.
+func (h *traces) mayHold(ctx context.Context, line []byte) (ends, holds bool) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			h.f.broken(h.next(), guard.Fault(cause))
+			ends, holds = h.holding(), false
+		}
+	}()
+	number, held := h.next(), h.holding()
+	l := h.f.parser.Line(h.f.uncolored(line))
+	h.said = h.said[:0]
+	for h.f.parser.Next(l) {
+		if h.isHeader(l) {
+			continue
+		}
+		t := h.thread(l)
+		said := h.says(ctx, t, l, number)
+		holds = holds || said != nothing
+		i := slices.IndexFunc(h.said, func(s saidBy) bool { return s.thread == t })
+		if i < 0 {
+			i = len(h.said)
+			h.said = append(h.said, saidBy{thread: t})
+		}
+		h.said[i].meaning = max(h.said[i].meaning, said)
+	}
+	for _, s := range h.said { // the strings of an object may all be of one thread
+		if known := h.open[s.thread]; held && known != nil && known.first < number && s.meaning != continues {
+			return true, false
+		}
+	}
+	return false, holds || held
+}
+
+// isHeader reports whether a line is a header of logcat -v long, or empty, as between its messages.
+func (h *traces) isHeader(l *parse.Line) bool {
+	return h.f.parser.Long && (len(bytes.TrimSpace(l.Body)) == 0 || prefix.IsHeader(l.Body))
+}
+
+// saidBy is what a line means for what is held back of a thread.
+type saidBy struct {
+	thread  *resolve.Thread
+	meaning meaning
+}
+
+// thread returns the thread that a segment is from.
+func (h *traces) thread(l *parse.Line) *resolve.Thread {
+	o, p := h.f.resolver.Processes, &h.f.parser.Prefix
+	switch {
+	case l.Bare:
+		return o.Unnamed
+	case l.JSON:
+		return o.Writer(p, &l.Owner, l.Object, l.Text)
+	}
+	return o.Writer(p, nil, nil, l.Text)
+}
+
+// meaning is what a segment means for what is held back.
+type meaning uint8
+
+const (
+	// nothing begins no wait, and ends that of its thread.
+	nothing meaning = iota
+	// begins waits for the next line of its thread.
+	begins
+	// continues is evidence for a map, as other lines of its trace.
+	continues
+)
+
+// says returns what a segment of a thread means. It ends the wait of an exception that it proves.
+func (h *traces) says(ctx context.Context, t *resolve.Thread, l *parse.Line, number int) meaning {
+	j, p, open := h.f.java(), &h.f.parser, h.open[t]
+	announced := p.ReadJava(l.Segment)
+	if len(p.Frames) == 0 {
+		if bytes.Contains(l.Text, fatal) {
+			j.Look(ctx)
+		}
+		if open != nil && len(open.lines) > 0 && resolve.ElidesJava(l.Text[l.Start:l.End]) {
+			return continues
+		}
+		return nothing
+	}
+	fr := &p.Frames[0]
+	thrown := fr.Shape == frame.Thrown
+	if !thrown || announced || bytes.IndexByte(fr.HintText, '.') > 0 {
+		j.Look(ctx)
+	}
+	switch {
+	case thrown && open != nil && len(open.lines) > 0:
+		if !announced {
+			return nothing
+		}
+		open.evidence.Class(fr.HintText)
+	case thrown:
+		if !j.Knows(ctx, string(fr.HintText)) || announced && j.Decided(t) || open != nil && open.first == number {
+			return nothing
+		}
+		h.open[t] = &trace{thrown: number, first: number}
+		h.open[t].evidence.Class(fr.HintText)
+		return begins
+	case j.Decides(t, fr):
+		switch {
+		case open == nil:
+			return nothing
+		case len(open.lines) == 0:
+			if open.thrown > 0 {
+				h.f.weighed.note(open.thrown, j.Weighed(ctx, fr))
+				open.thrown = 0
+			}
+			return nothing
+		}
+		open.evidence.Named(j.Weighed(ctx, fr))
+	default:
+		if open == nil {
+			if !j.Weighs(ctx, fr) {
+				return nothing
+			}
+			open = &trace{first: number}
+			h.open[t] = open
+		}
+		if open.thrown > 0 {
+			open.lines, open.thrown = append(open.lines, open.thrown), 0
+		}
+		open.evidence.Frame(fr)
+	}
+	open.lines = append(open.lines, number)
+	return continues
+}
+
+// fatal is in the first line of Android's report of an exception that nothing has caught.
+var fatal = []byte("FATAL EXCEPTION")
+
+// leave lets the lines go, with what their traces are evidence for.
+func (h *traces) leave(ctx context.Context, dst []byte) []byte {
+	if !h.holding() {
+		return dst
+	}
+	h.weigh(ctx)
+	clear(h.open)
+	for _, line := range h.take() {
+		dst, _ = h.to.Lines(ctx, dst, line)
+	}
+	h.f.rescan()
+	return dst
+}
+
+// weigh weighs the traces. After a panic they stay as they are.
+func (h *traces) weigh(ctx context.Context) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			h.f.broken(h.f.line, guard.Fault(cause))
+		}
+	}()
+	for _, t := range h.open {
+		if len(t.lines) == 0 {
+			continue
+		}
+		as := h.f.java().Weigh(ctx, &t.evidence)
+		for _, line := range t.lines {
+			h.f.weighed.note(line, as)
+		}
+	}
+}
+
+// Skip releases the lines before lines that mean nothing but that the last ones of them may name exceptions.
+func (h *traces) Skip(dst, lines []byte) (out []byte, same bool) {
+	ctx := context.Background()
+	dst = h.leave(ctx, dst)
+	if h.f.java().State() == 0 {
+		return h.to.Skip(dst, lines)
+	}
+	tail := len(lines)
+	for n := 0; n < maxApart && tail > 0; n++ {
+		tail = bytes.LastIndexByte(lines[:tail-1], '\n') + 1
+	}
+	if h.f.parser.Long && tail > 0 { // headers above say whose lines these are
+		if dst, same = h.to.Skip(dst, lines[:tail]); same {
+			dst = append(dst, lines[:tail]...)
+		}
+		lines, tail = lines[tail:], 0
+	}
+	from := tail + h.thrown(ctx, lines[tail:])
+	if from == len(lines) {
+		out, again := h.to.Skip(dst, lines)
+		if again && same {
+			return append(out, lines...), false
+		}
+		return out, again && !same
+	}
+	if from > 0 {
+		if dst, same = h.to.Skip(dst, lines[:from]); same {
+			dst = append(dst, lines[:from]...)
+		}
+	}
+	for line := range bytes.Lines(lines[from:]) {
+		if _, holds := h.mayHold(ctx, line); holds {
+			h.hold(line)
+			continue
+		}
+		dst, _ = h.to.Lines(ctx, dst, line)
+	}
+	return dst, false
+}
+
+// thrown returns where the first of some lines begins that may name an exception, and is the last one of its thread.
+func (h *traces) thrown(ctx context.Context, lines []byte) (from int) {
+	from = len(lines)
+	defer func() {
+		if cause := recover(); cause != nil {
+			h.f.broken(h.f.line, guard.Fault(cause))
+			from = len(lines)
+		}
+	}()
+	var waiting map[*resolve.Thread]int
+	at := 0
+	for line := range bytes.Lines(lines) {
+		l := h.f.parser.Line(h.f.uncolored(line))
+		var named *resolve.Thread
+		for h.f.parser.Next(l) {
+			names := h.mayName(ctx, l)
+			if !names && (len(waiting) == 0 || h.isHeader(l)) {
+				continue
+			}
+			t := h.thread(l)
+			if delete(waiting, t); names {
+				named = t
+			}
+		}
+		if named != nil {
+			if waiting == nil {
+				waiting = map[*resolve.Thread]int{}
+			}
+			waiting[named] = at
+		}
+		at += len(line)
+	}
+	for _, at := range waiting {
+		from = min(from, at)
+	}
+	return from
+}
+
+// mayName reports whether a segment may name an exception that a map knows.
+func (h *traces) mayName(ctx context.Context, l *parse.Line) bool {
+	if l.Bare || l.Start >= l.End {
+		return false
+	}
+	var fr frame.Frame
+	_, ok := frame.ReadThrown(l.Text[:l.End], l.Start, &fr)
+	if !ok {
+		return false
+	}
+	class := fr.Whole.Of(l.Text)
+	if bytes.IndexByte(class, '.') > 0 {
+		h.f.java().Look(ctx)
+	}
+	return h.f.java().Knows(ctx, string(class))
+}
+
+// Pending reports whether something is held back, and for how long it may be while the log pauses.
+func (h *traces) Pending() (patience time.Duration, held bool) {
+	if h.holding() {
+		return pause, true
+	}
+	return h.to.Pending()
+}

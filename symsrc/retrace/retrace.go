@@ -1,0 +1,278 @@
+// Package retrace reads the maps in which R8 and ProGuard keep the names of Java and Kotlin that they have taken away, and gives these
+// names back. The format is that of R8's doc/retrace.md (versions 1.0 to 2.2; without a version, the first one), and of ProGuard's manual.
+//
+//	retrace.go  Map, and its index of classes
+//	class.go    a class of a map, which is parsed when it is first asked for
+//	frame.go    what a frame was
+package retrace
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+
+	"qss-filter/symsrc/mapped"
+)
+
+// Header is what the comments at the begin of a map say.
+type Header struct {
+	// ID is the map's pg_map_id, which R8 writes into frames, and Hash its pg_map_hash. Both are "" if the map has none.
+	ID, Hash string
+	// Compiler and CompilerVersion name what has written the map.
+	Compiler, CompilerVersion string
+	// Version is that of the format, "" for none. Newer is set if it is one after 2.2.
+	Version string
+	Newer   bool
+}
+
+const (
+	// maxHeader bounds the comments that are read as the header, in bytes.
+	maxHeader = 64 << 10
+	// maxMap is the largest map that is read, in bytes, also unpacked.
+	maxMap = 1<<31 - 1
+	// maxClass bounds the text of a class, in bytes: the rest of a longer one does not count.
+	maxClass = 64 << 20
+	// keptText bounds the text of the classes that are kept parsed, in bytes.
+	keptText = 8 << 20
+)
+
+// ErrNoMap is the error for a file that has no class.
+var ErrNoMap = errors.New("not a map of R8 or ProGuard: it has no class")
+
+// Cache keeps what was found out of a file for the next run. A nil Cache keeps nothing.
+type Cache interface {
+	// Load returns what was kept under a key, and Store keeps it.
+	Load(key string) ([]byte, bool)
+	Store(key string, content []byte)
+}
+
+// Map is a map of names. It may be used by several goroutines at once.
+type Map struct {
+	data   []byte
+	close  func() error
+	header Header
+	seed   maphash.Seed
+	// by are the offsets of classes by the hash of their name in the log, and of the names that they had by that.
+	by, was map[uint64]int32
+
+	mu     sync.Mutex
+	parsed map[int32]*class
+	kept   int
+}
+
+// Open opens the map in a file, which may be compressed with gzip. The file must not be cut short while it is open.
+func Open(ctx context.Context, path string, _ Cache) (*Map, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: path, Err: cause(err)}
+	}
+	if info.Size() == 0 || info.Size() > maxMap {
+		return nil, fmt.Errorf("%d bytes: %w", info.Size(), ErrNoMap)
+	}
+	data, _, end, err := mapped.OpenPart(path, 0, info.Size())
+	if err != nil {
+		return nil, err
+	}
+	if bytes.HasPrefix(data, []byte("\x1f\x8b")) {
+		defer func() { _ = end() }()
+		z, err := gzip.NewReader(bytes.NewReader(data))
+		if err != nil {
+			return nil, err
+		}
+		text, err := io.ReadAll(io.LimitReader(z, maxMap))
+		if err != nil && len(text) == 0 {
+			return nil, err
+		}
+		return Read(path, text)
+	}
+	m, err := read(data)
+	if err != nil {
+		_ = end()
+		return nil, err
+	}
+	m.close = end
+	return m, ctx.Err()
+}
+
+// cause returns the system's error of a failed operation on a path.
+func cause(err error) error {
+	if failed, ok := errors.AsType[*os.PathError](err); ok {
+		return failed.Err
+	}
+	return err
+}
+
+// Read reads a map, which must not change afterwards. name is for messages.
+func Read(name string, data []byte) (*Map, error) {
+	if len(data) > maxMap {
+		return nil, fmt.Errorf("%s: %d bytes are too many", name, len(data))
+	}
+	return read(data)
+}
+
+func read(data []byte) (*Map, error) {
+	m := &Map{data: data, seed: maphash.MakeSeed(), by: map[uint64]int32{}, was: map[uint64]int32{}, parsed: map[int32]*class{}}
+	m.readHeader()
+	for at := 0; at < len(data); {
+		end := bytes.IndexByte(data[at:], '\n')
+		if end < 0 {
+			end = len(data) - at
+		}
+		if c := data[at : at+end]; len(c) > 0 && c[0] != ' ' && c[0] != '\t' && c[0] != '#' {
+			if original, name, ok := classLine(c); ok {
+				if key := m.key(name); !has(m.by, key) { // the first one counts
+					m.by[key] = int32(at)
+				}
+				m.was[m.key(original)] = int32(at)
+			}
+		}
+		at += end + 1
+	}
+	if len(m.by) == 0 {
+		return nil, ErrNoMap
+	}
+	return m, nil
+}
+
+func has(m map[uint64]int32, key uint64) bool {
+	_, is := m[key]
+	return is
+}
+
+// key returns the hash of a name.
+func (m *Map) key(name []byte) uint64 { return maphash.Bytes(m.seed, name) }
+
+// classLine reads `com.example.Class -> a.b:`.
+func classLine(line []byte) (original, name []byte, ok bool) {
+	line = bytes.TrimRight(line, " \t\r")
+	original, name, ok = bytes.Cut(line, []byte(" -> "))
+	if !ok || len(original) == 0 || !bytes.HasSuffix(name, []byte(":")) {
+		return nil, nil, false
+	}
+	name = name[:len(name)-1]
+	return original, name, len(name) > 0 && bytes.IndexByte(original, ' ') < 0 && bytes.IndexByte(name, ' ') < 0
+}
+
+// readHeader reads the comments before the first class.
+func (m *Map) readHeader() {
+	for line := range bytes.Lines(m.data[:min(len(m.data), maxHeader)]) {
+		text, is := bytes.CutPrefix(bytes.TrimSpace(line), []byte("#"))
+		if !is {
+			if len(bytes.TrimSpace(line)) > 0 {
+				return
+			}
+			continue
+		}
+		text = bytes.TrimSpace(text)
+		key, value, found := strings.Cut(string(text), ":")
+		value = strings.TrimSpace(value)
+		switch {
+		case bytes.HasPrefix(text, []byte("{")):
+			var c comment
+			if json.Unmarshal(text, &c) == nil && c.ID == "com.android.tools.r8.mapping" {
+				m.header.Version = c.Version
+				m.header.Newer = newer(c.Version)
+			}
+		case !found:
+		case key == "pg_map_id":
+			m.header.ID = value
+		case key == "pg_map_hash":
+			m.header.Hash = value
+		case key == "compiler":
+			m.header.Compiler = value
+		case key == "compiler_version":
+			m.header.CompilerVersion = value
+		}
+	}
+}
+
+// newer reports whether a version of the format is one after 2.2.
+func newer(version string) bool {
+	major, minor, _ := strings.Cut(version, ".")
+	a, err := strconv.Atoi(major)
+	b, _ := strconv.Atoi(minor)
+	return err == nil && (a > 2 || a == 2 && b > 2)
+}
+
+// Header returns what the map says of itself.
+func (m *Map) Header() Header { return m.header }
+
+// Close ends the use of the file.
+func (m *Map) Close() error {
+	if m.close == nil {
+		return nil
+	}
+	return m.close()
+}
+
+// Class returns the name that a class had before it was obfuscated.
+func (m *Map) Class(obfuscated string) (original string, ok bool) {
+	at, ok := m.find(obfuscated)
+	if !ok {
+		return "", false
+	}
+	before, _, _ := classLine(m.line(at))
+	return string(before), true
+}
+
+// line returns the line at an offset.
+func (m *Map) line(at int32) []byte {
+	line, _, _ := bytes.Cut(m.data[at:], []byte("\n"))
+	return line
+}
+
+// find returns where a class stands.
+func (m *Map) find(obfuscated string) (at int32, ok bool) {
+	at, ok = m.by[m.key([]byte(obfuscated))]
+	if !ok {
+		return 0, false
+	}
+	_, name, _ := classLine(m.line(at))
+	return at, string(name) == obfuscated
+}
+
+// class returns the class of that name in the log, nil if there is none.
+func (m *Map) class(obfuscated string) *class {
+	at, ok := m.find(obfuscated)
+	if !ok {
+		return nil
+	}
+	return m.at(at)
+}
+
+// at returns the class at an offset.
+func (m *Map) at(at int32) *class {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if c := m.parsed[at]; c != nil {
+		return c
+	}
+	c, size := parseClass(m.data[at:])
+	if m.kept += size; m.kept > keptText {
+		clear(m.parsed)
+		m.kept = size
+	}
+	m.parsed[at] = c
+	return c
+}
+
+// fileOf returns the source file that the map names for the class that had that name, "" for none.
+func (m *Map) fileOf(original string) string {
+	at, ok := m.was[m.key([]byte(original))]
+	if !ok {
+		return ""
+	}
+	if c := m.at(at); c.original == original {
+		return c.file
+	}
+	return ""
+}
