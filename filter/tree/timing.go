@@ -125,13 +125,15 @@ func newProgress(out io.Writer, logs []logFile) *progress {
 		size += logs[i].size
 	}
 	p.bars = newBars(out)
-	p.bar = p.bars.New(max(size, 1), mpb.BarStyle(),
+	// A bar that begins with a total ends only there, and logs may be shorter than they were when they were listed.
+	p.bar = p.bars.New(0, mpb.BarStyle(),
 		mpb.PrependDecorators(decor.Any(func(decor.Statistics) string {
 			return fmt.Sprintf("%d/%d files ", p.files.Load(), p.total)
 		})),
 		mpb.AppendDecorators(decor.Percentage(), decor.Any(func(decor.Statistics) string {
 			return fmt.Sprintf(" %d frames, %d unresolved, ", p.frames.Load(), p.unresolved.Load())
 		}), decor.AverageETA(decor.ET_STYLE_GO)))
+	p.bar.SetTotal(max(size, 1), false)
 	return p
 }
 
@@ -165,7 +167,7 @@ func (p *progress) end() {
 	if p == nil {
 		return
 	}
-	p.bar.SetTotal(-1, true)
+	p.bar.SetTotal(max(p.bar.Current(), 1), true)
 	p.bars.Wait()
 }
 
