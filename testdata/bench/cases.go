@@ -423,7 +423,17 @@ var primed = make(map[string]bool)
 // prime asks about an object so that its index is written, and waits for that: people's files are not asked about for the first time.
 func prime(o *object, root, log string) error {
 	indexes := filepath.Join(os.Getenv(cacheVar), "qss-filter", "index", "[0-9a-f]*")
-	before, err := filepath.Glob(indexes)
+	// An index that is being written is an empty file.
+	written := func() (n int, err error) {
+		names, err := filepath.Glob(indexes)
+		for _, name := range names {
+			if st, err := os.Stat(name); err == nil && st.Size() > 0 {
+				n++
+			}
+		}
+		return n, err
+	}
+	before, err := written()
 	if err != nil || primed[root] {
 		return err
 	}
@@ -434,13 +444,13 @@ func prime(o *object, root, log string) error {
 	if err := shell(ours(root) + " " + log + " >/dev/null"); err != nil {
 		return err
 	}
-	for range 600 {
-		if now, err := filepath.Glob(indexes); err != nil || len(now) > len(before) {
+	for range 3000 {
+		if now, err := written(); err != nil || now > before {
 			return err
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	return fmt.Errorf("no index of %s was written within a minute", root)
+	return fmt.Errorf("no index of %s was written within five minutes", root)
 }
 
 // run makes the form of the object and the log, and compares the commands.
