@@ -18,6 +18,7 @@
 //	hexdict.go      a dump of registers over several lines
 //	liner.go        the filter as a stream.Liner, and the literals that it looks for
 //	known.go        lines that were seen before
+//	knownjava.go    frames of Java that were seen before
 //	heldback.go     what the Liners that hold lines back have in common
 //	lookahead.go    a Liner around the filter, in which frames wait for the mappings below them
 //	traces.go       a Liner around the filter, in which exceptions of Java wait for their first frame, and traces for the map that they prove

@@ -3,6 +3,7 @@ package filter_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -233,6 +234,33 @@ func TestJavaArrival(t *testing.T) {
 		}
 		if got = feed.Flush(got); string(got) != want {
 			t.Fatal(firstDifference(string(got), want))
+		}
+	}
+}
+
+// TestJavaKnown holds that frames which were seen before become the same, whatever was between them, and count as often.
+func TestJavaKnown(t *testing.T) {
+	rng := rand.New(rand.NewPCG(21, 3))
+	maps := named(t, javaMap)
+	lines := []string{"\tat a.b.c.a(SourceFile:1)", "\tat a.b.c.a(SourceFile:2)", "\tat a.b.c.d(Unknown Source)", "\tat a.b.c.zz(SourceFile:1)", "\tat q.r.s(SourceFile:1)",
+		"Caused by: a.b.e: text", "a.b.e: text", "words at a.b.c", "#00 pc 00001234  /data/app/base.odex (f+12)", "    #0 0x7fa52731c130 (/usr/lib/a.so+0x1130)",
+		"\tat a.b.c.a(r8-map-id-4f1b2c3:3)", "at a.b.c.a(SourceFile:1)", "x at a.b.c.a(SourceFile:1)\tat a.b.c.a(SourceFile:2)", "\tat a.b.c.a(SourceFile:1)\r"}
+	for range 200 {
+		var in strings.Builder
+		for range 200 {
+			fmt.Fprintf(&in, "%s%s\n", []string{"", "E/Tag ( 12): ", "E/Tag ( 13): ", "#1 "}[rng.IntN(4)], lines[rng.IntN(len(lines))])
+		}
+		for _, o := range []filter.Options{{Java: maps}, {Java: maps, Explain: true}, {Java: maps, Style: print.Replace}} {
+			o.Symbols = &symbols{}
+			fast, full := filter.New(o), filter.New(o)
+			full.FullLook(true)
+			var got, want strings.Builder
+			if err := errors.Join(fast.Run(t.Context(), strings.NewReader(in.String()), &got), full.Run(t.Context(), strings.NewReader(in.String()), &want)); err != nil {
+				t.Fatal(err)
+			}
+			if got.String() != want.String() || fast.Tally() != full.Tally() || fast.Stats() != full.Stats() {
+				t.Fatalf("%s\n%+v\n%+v", firstDifference(got.String(), want.String()), fast.Tally(), full.Tally())
+			}
 		}
 	}
 }

@@ -29,7 +29,9 @@ type liner struct {
 	reached    progress
 	held       *proving // around this liner; nil if no file must be proven
 	ahead      *ahead   // around held or this liner; nil if no frame waits for mappings
-	traces     *traces  // around these; nil if there are no maps of names of Java
+	tails      knownJava
+	native     scan.When // the state without frames of Java
+	traces     *traces   // around these; nil if there are no maps of names of Java
 }
 
 // init makes it that of a filter.
@@ -44,6 +46,7 @@ func (l *liner) init(of *Filter) {
 	}
 	if l.java() != nil {
 		l.traces = newTraces(l, l.afterTraces())
+		l.tails.init(l)
 	}
 	l.rescan()
 }
@@ -130,7 +133,7 @@ func (l *liner) rescan() {
 	if l.absolutes() {
 		state |= scan.Absolute
 	}
-	native := state
+	l.native = state
 	if j := l.java(); j != nil {
 		state |= j.State()
 	}
@@ -138,7 +141,7 @@ func (l *liner) rescan() {
 		return
 	}
 	l.candidates, l.state = l.scan(state), state
-	l.resolver.Prefetch.Search(l.scan(native), l.absolutes())
+	l.resolver.Prefetch.Search(l.scan(l.native), l.absolutes())
 }
 
 // scan returns the search for the literals of a state.

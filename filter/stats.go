@@ -44,7 +44,7 @@ const filterWeight = 8 << 10
 // Footprint returns about how many bytes of memory the filter keeps between lines: what it knows of processes, and what it remembers
 // of lines and answers. What several filters share is not in it: the source, and the answers' own strings.
 func (f *Filter) Footprint() int64 {
-	n := filterWeight + f.resolver.Footprint() + f.liner.known.footprint()
+	n := filterWeight + f.resolver.Footprint() + f.liner.known.footprint() + f.liner.tails.footprint()
 	n += f.parser.Footprint() + cap(f.stripped)
 	if f.repeats != nil {
 		n += f.repeats.Weight()

@@ -11,11 +11,14 @@ import (
 	"qss-filter/filter/parse"
 	"qss-filter/filter/prefix"
 	"qss-filter/filter/resolve"
+	"qss-filter/filter/scan"
 	"qss-filter/filter/stream"
 )
 
 // original is what a frame or an exception of Java was.
 type original struct {
+	// source is that of the frame in the log.
+	source []byte
 	frame  *resolve.Answer
 	thrown string
 }
@@ -52,11 +55,11 @@ func (f *Filter) readJava(ctx context.Context, t *resolve.Thread, l *parse.Line)
 	f.original = original{}
 	switch fr := &p.Frames[0]; {
 	case fr.Shape == frame.Java:
-		f.original.frame = j.Frame(ctx, t, fr, &as)
+		f.original.frame, f.original.source = j.Frame(ctx, t, fr, &as), fr.SymbolText
 	case announced || said:
 		f.original.thrown = j.Thrown(t, string(fr.HintText), &as)
 	}
-	if f.original == (original{}) {
+	if f.original.frame == nil && f.original.thrown == "" {
 		p.Frames = p.Frames[:0]
 	}
 }
@@ -96,7 +99,7 @@ type trace struct {
 }
 
 // maxApart is by how many lines of other threads an exception and its first frame may be apart.
-const maxApart = 16
+const maxApart = 8
 
 // newTraces returns one around a filter, whose lines go to another Liner.
 func newTraces(f *liner, to stream.Liner) *traces {
@@ -127,6 +130,17 @@ func (h *traces) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
 		return h.to.Lines(ctx, h.leave(ctx, dst), b)
 	}
 	line := b[:n]
+	if !h.holding() {
+		if out, n = h.f.tails.run(dst, b); n > 0 {
+			return out, n
+		}
+		if n = len(line); h.idle(line) {
+			if out, same := h.Skip(dst, line); !same {
+				return out, n
+			}
+			return append(dst, line...), n
+		}
+	}
 	ends, holds := h.mayHold(ctx, line)
 	if ends {
 		dst = h.leave(ctx, dst)
@@ -136,13 +150,29 @@ func (h *traces) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
 	case !holds && h.holding():
 		return h.to.Lines(ctx, h.leave(ctx, dst), line)
 	case !holds:
-		return h.to.Lines(ctx, dst, b)
+		before, rescued := len(dst), h.f.rescued
+		h.f.original = original{}
+		out, used := h.to.Lines(ctx, dst, b)
+		if used == n && !h.f.holding() && len(out) >= before {
+			h.f.tails.learn(line, out[before:], rescued)
+		}
+		return out, used
 	}
 	h.hold(line)
 	if h.bytes > maxHeldBytes || len(h.lines) > maxHeldLines || h.late() {
 		dst = h.leave(ctx, dst)
 	}
 	return dst, n
+}
+
+// idle reports whether a line means nothing: it holds words of a frame of Java, but no frame.
+func (h *traces) idle(line []byte) bool {
+	f := h.f
+	if f.Scan() == nil || f.java().State() != scan.Retracing || f.held != nil && f.held.holding() || f.ahead != nil && f.ahead.holding() || bytes.IndexByte(line, '{') >= 0 ||
+		f.parser.Long || f.scan(f.native).Next(line, 0) >= 0 {
+		return false
+	}
+	return !frame.MayBeJava(line)
 }
 
 // late reports whether an exception has waited for its first frame for too many lines.
@@ -369,8 +399,12 @@ func (h *traces) thrown(ctx context.Context, lines []byte) (from int) {
 		}
 	}()
 	var waiting map[*resolve.Thread]int
-	at := 0
+	at, headers := 0, h.f.parser.Long || bytes.Contains(lines, headerWord) // which say whose lines follow
 	for line := range bytes.Lines(lines) {
+		if len(waiting) == 0 && !headers && !h.mayThrow(ctx, line) {
+			at += len(line)
+			continue
+		}
 		l := h.f.parser.Line(h.f.uncolored(line))
 		var named *resolve.Thread
 		for h.f.parser.Next(l) {
@@ -395,6 +429,36 @@ func (h *traces) thrown(ctx context.Context, lines []byte) (from int) {
 		from = min(from, at)
 	}
 	return from
+}
+
+// headerWord begins a header of logcat -v long.
+var headerWord = []byte("[ ")
+
+// mayThrow reports, at little cost, whether a line may name an exception that a map knows: a name stands before a colon, or at its end.
+func (h *traces) mayThrow(ctx context.Context, line []byte) bool {
+	line, _ = scan.CutEnd(line)
+	if bytes.IndexByte(line, '{') >= 0 || bytes.IndexByte(line, 0x1b) >= 0 {
+		return true
+	}
+	for rest := line; ; {
+		colon := bytes.IndexByte(rest, ':')
+		if colon < 0 {
+			return h.isThrown(ctx, rest)
+		}
+		if h.isThrown(ctx, rest[:colon]) {
+			return true
+		}
+		rest = rest[colon+1:]
+	}
+}
+
+// longName is how long a name is with which the end of a prefix may have merged: logcat cuts its own without a space.
+const longName = 64
+
+// isThrown reports whether a text ends in the name of a class that a map knows, or, while no map was looked for, that may be one.
+func (h *traces) isThrown(ctx context.Context, text []byte) bool {
+	name := frame.LastJavaName(text)
+	return len(name) > longName || len(name) > 0 && (h.f.java().Knows(ctx, string(name)) || h.f.java().State() == scan.Seeking && bytes.IndexByte(name, '.') > 0)
 }
 
 // mayName reports whether a segment may name an exception that a map knows.

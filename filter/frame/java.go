@@ -50,6 +50,8 @@ func JavaMap(source []byte) []byte {
 }
 
 var (
+	byteOrderMark = []byte("\xef\xbb\xbf")
+
 	javaAt = []byte("at ")
 	// thrownWords stand before the name of an exception. What follows the last one of them is the name.
 	thrownWords = [...][]byte{[]byte("Caused by: "), []byte("Suppressed: "), []byte("[CIRCULAR REFERENCE: "), []byte("[CIRCULAR REFERENCE:")}
@@ -100,6 +102,36 @@ func readJavaAt(line []byte, at, i int, f *Frame) bool {
 	}
 	*f = Frame{Family: "java", Shape: Java, Whole: span(start, k+end+1), Func: span(start, k), Source: span(k+1, k+end), Gap: span(at, at), Hint: span(start, k)}
 	return true
+}
+
+// MayBeJava reports, at little cost, whether a line may hold a frame of Java or a word before the name of an exception. Colors may stand
+// anywhere in either.
+func MayBeJava(line []byte) bool {
+	if bytes.IndexByte(line, 0x1b) >= 0 || bytes.Contains(line, thrownIn[:len("Exception in ")]) {
+		return true
+	}
+	for _, word := range thrownWords {
+		if bytes.Contains(line, word) {
+			return true
+		}
+	}
+	var f Frame
+	return ReadJava(line, 0, &f)
+}
+
+// LastJavaName returns the name of a class that a text may end in.
+func LastJavaName(text []byte) []byte {
+	i := len(text)
+	for i > 0 && (isJavaName(text[i-1]) || text[i-1] == '.') && text[i-1] != '>' {
+		i--
+	}
+	if mark := bytes.LastIndex(text[i:], byteOrderMark); mark >= 0 { // a logger may put it before its text
+		i += mark + len(byteOrderMark)
+	}
+	if i < len(text) && scan.IsDigit(text[i]) {
+		return nil
+	}
+	return text[i:]
 }
 
 // isJavaName reports whether a name of a class or method may have a byte: those of Java, of Kotlin, and of compilers, such as <init>.

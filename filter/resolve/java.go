@@ -21,6 +21,8 @@ type Java struct {
 	maps      *javamap.Maps
 	memo      *memo
 	processes *Processes
+	// open is how many traces are open.
+	open int
 	// looked is set once something had the places searched.
 	looked bool
 }
@@ -101,6 +103,7 @@ func (j *Java) Frame(ctx context.Context, t *Thread, fr *parse.Frame, as *Weighe
 	}
 	was := retrace.Frame{Class: string(class), Method: string(method), File: string(file), Line: line, HasLine: numbered}
 	found, known, fits := t.on(maps).retrace(was)
+	j.opens(t.java, false)
 	switch {
 	case !known && len(frame.JavaMap(file)) == 0:
 		return nil
@@ -113,7 +116,7 @@ func (j *Java) Frame(ctx context.Context, t *Thread, fr *parse.Frame, as *Weighe
 		return a
 	}
 	a.Java.Dropped = len(found) == 0
-	t.java.open = a.Java.Dropped
+	j.opens(t.java, a.Java.Dropped)
 	for _, chain := range found {
 		a.Java.Candidates = append(a.Java.Candidates, javaFrames(chain))
 	}
@@ -122,6 +125,20 @@ func (j *Java) Frame(ctx context.Context, t *Thread, fr *parse.Frame, as *Weighe
 	}
 	return a
 }
+
+// opens notes whether the next frame of a trace may depend on what was before it.
+func (j *Java) opens(t *javaTrace, open bool) {
+	switch {
+	case open && !t.open:
+		j.open++
+	case !open && t.open:
+		j.open--
+	}
+	t.open = open
+}
+
+// Plain reports whether every frame of Java is read with the same maps, and none depends on what was before it.
+func (j *Java) Plain() bool { return j.open == 0 && len(j.maps.Named()) > 0 }
 
 // proven returns the maps of the build that a process runs, as its frames have said. Lines that name no process may be of any.
 func (j *Java) proven(t *Thread) []*javamap.Map { return t.javaMaps }
@@ -192,7 +209,7 @@ func (j *Java) Thrown(t *Thread, class string, as *Weighed) string {
 		return ""
 	}
 	trace, now := t.on(maps), class
-	trace.open = true
+	j.opens(trace, true)
 	for i, m := range maps {
 		if original, ok := m.Exception(&trace.of[i], now); ok {
 			now = original

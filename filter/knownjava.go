@@ -1,0 +1,128 @@
+package filter
+
+import (
+	"bytes"
+
+	"qss-filter/filter/frame"
+	"qss-filter/filter/linecache"
+	"qss-filter/filter/print"
+	"qss-filter/filter/resolve"
+	"qss-filter/filter/stream"
+)
+
+// knownJava is what a filter knows of frames of Java that it has seen: what follows the prefix of a logger comes again and again, and is
+// the same line for every thread. Only traces that are read with the same maps are known, and frames that depend on nothing before them.
+type knownJava struct {
+	f     *liner
+	tails map[string]*javaTail
+	bytes int
+	off   bool
+}
+
+// javaTail is what becomes of a line from the word of its frame on: the tails of one line or more, which all have the line's prefix.
+type javaTail struct {
+	tails  [][]byte
+	answer *resolve.Answer // nil where the line stays as it is
+}
+
+const (
+	// maxJavaTails bounds the tails remembered, and maxJavaBytes their bytes. Then all are forgotten.
+	maxJavaTails = 1 << 15
+	maxJavaBytes = 8 << 20
+	// maxJavaPrefix is how long the prefix of a known line is at most, in bytes.
+	maxJavaPrefix = 256
+)
+
+// javaWord begins a frame, as printStackTrace writes it.
+var javaWord = []byte("\tat ")
+
+// init makes it that of a liner.
+func (k *knownJava) init(f *liner) {
+	k.f = f
+	k.off = f.opt.Dedupe || f.only != nil || f.objects != nil || f.opt.Observe != nil || f.opt.Read != nil || f.opt.Style == print.Append ||
+		f.opt.Palette != nil || f.opt.StripSGR || f.opt.SourceLines > 0 || f.opt.Screen != nil
+}
+
+// cut returns where the frame's word stands in a line whose prefix means nothing for the frame, -1 for another line.
+func (k *knownJava) cut(line []byte) int {
+	at := bytes.Index(line[:min(len(line), maxJavaPrefix)], javaWord)
+	if at < 0 || len(line)-at > linecache.MaxLine || line[len(line)-1] != '\n' || bytes.Contains(line[:at], javaWord[1:]) {
+		return -1
+	}
+	for _, c := range line[:at] {
+		if c == '{' || c == '<' || c == '#' || c == 0x1b {
+			return -1
+		}
+	}
+	return at
+}
+
+// run handles the lines at the beginning of b that are known, and returns the number of bytes that they take.
+func (k *knownJava) run(dst, b []byte) (out []byte, n int) {
+	f := k.f
+	if k.off || len(k.tails) == 0 || !f.java().Plain() || f.known.off || f.parser.Long || f.holding() || len(f.weighed) > 0 || f.dump.open || f.window > 0 || f.text.Fold.Pending() {
+		return dst, 0
+	}
+	for len(dst) < stream.MaxOutput {
+		size := bytes.IndexByte(b[n:], '\n') + 1
+		if size == 0 {
+			break
+		}
+		line := b[n : n+size]
+		at := k.cut(line)
+		if at < 0 {
+			break
+		}
+		known := k.tails[string(line[at:])]
+		if known == nil {
+			break
+		}
+		f.line++
+		if known.answer == nil {
+			dst = append(dst, line...)
+		} else {
+			f.resolver.Counts.Count(nil, known.answer)
+			for _, tail := range known.tails {
+				dst = append(append(dst, line[:at]...), tail...)
+			}
+		}
+		n += size
+	}
+	return dst, n
+}
+
+// learn notes what has become of a line: out, which begins at the line.
+func (k *knownJava) learn(line, out []byte, rescued int) {
+	f := k.f
+	at := -1
+	if !k.off && len(out) > 0 && rescued == f.rescued && f.java().Plain() {
+		at = k.cut(line)
+	}
+	if at < 0 || f.scan(f.native).Next(line, 0) >= 0 {
+		return
+	}
+	if len(frame.JavaMap(f.original.source)) > 0 || f.original.frame != nil && f.original.frame.Module == nil {
+		return
+	}
+	known := &javaTail{answer: f.original.frame}
+	switch {
+	case known.answer == nil && !bytes.Equal(line, out):
+		return
+	case known.answer != nil:
+		for tail := range bytes.Lines(out) {
+			tail, cut := bytes.CutPrefix(tail, line[:at])
+			if !cut {
+				return
+			}
+			known.tails = append(known.tails, bytes.Clone(tail))
+			k.bytes += len(tail)
+		}
+	}
+	if k.bytes += len(line) - at; k.tails == nil || len(k.tails) >= maxJavaTails || k.bytes > maxJavaBytes {
+		k.tails, k.bytes = map[string]*javaTail{}, 0
+	}
+	k.tails[string(line[at:])] = known
+}
+
+// footprint returns about how many bytes of memory it takes.
+func (k *knownJava) footprint() int { return 3*k.bytes + 200*len(k.tails) }
