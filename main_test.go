@@ -153,7 +153,7 @@ var imports = map[string]string{
 	"symsrc/elf/inflate":       "",
 	"symsrc/gopclntab":         "symsrc symsrc/bin symsrc/elf",
 	"symsrc/gsym":              "symsrc symsrc/budget symsrc/demangle",
-	"symsrc/javamap":           "symsrc symsrc/retrace",
+	"symsrc/javamap":           "symsrc symsrc/diskcache symsrc/retrace",
 	"symsrc/locate":            "symsrc symsrc/budget symsrc/diskcache",
 	"symsrc/index":             "symsrc symsrc/budget symsrc/names",
 	"symsrc/mapped":            "",

@@ -93,7 +93,7 @@ func askStats(o *Options, dir string) (figures []byte, note string, err error) {
 
 // beside has the names of the subdirectories of other packages: indexes of symbol trees, members of archives, and indexes of objects.
 // Earlier versions kept unpacked copies of files in the last two.
-var beside = [...]string{"trees", "members", "index", "unpacked", "twins"}
+var beside = [...]string{"trees", "members", "index", "unpacked", "twins", "maps"}
 
 // besideSize returns the total size of the files in them, in bytes. It ignores files that cannot be read.
 func besideSize(dir string) (size int64) {

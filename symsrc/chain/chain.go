@@ -112,6 +112,9 @@ func (o *Options) takePackages() {
 // called before Source, which takes maps among the symbols for files of another kind.
 func (o *Options) Java(ctx context.Context) (*javamap.Maps, error) {
 	files := javamap.Options{Files: slices.Clone(o.Maps), Problem: o.warn}
+	if dir, err := o.Cache.Directory(); err == nil && !o.Cache.Off && diskcache.Safe(dir) == nil {
+		files.Cache = javamap.Kept(dir)
+	}
 	o.Files.Symbols = slices.DeleteFunc(slices.Clone(o.Files.Symbols), func(path string) bool {
 		is := javamap.Is(path)
 		if is {

@@ -129,3 +129,37 @@ func TestIs(t *testing.T) {
 		t.Error("a packed map is none, or a directory is one")
 	}
 }
+
+// TestKept holds that the index of a map is kept, and is not used after the map has changed, or when it is damaged.
+func TestKept(t *testing.T) {
+	dir := t.TempDir()
+	path := write(t, filepath.Join(dir, "mapping.txt"), []byte(text("11")))
+	cache := javamap.Kept(filepath.Join(dir, "cache"))
+	open := func(want string) {
+		t.Helper()
+		maps, err := javamap.New(t.Context(), javamap.Options{Files: []string{path}, Cache: cache})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if class, ok := maps.Named()[0].Class("a.b"); !ok || class != want {
+			t.Errorf("%q", class)
+		}
+	}
+	kept := func() []string {
+		files, _ := filepath.Glob(filepath.Join(dir, "cache/maps/*.map"))
+		return files
+	}
+	if err := os.Mkdir(filepath.Join(dir, "cache"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if open("com.example.Main"); len(kept()) != 0 {
+		t.Error("the index of a map is kept that may still change")
+	}
+	if javamap.Kept("") != nil {
+		t.Error("no directory keeps something")
+	}
+	cache.Store(path, []byte("words")) // as above
+	if _, ok := cache.Load(path); ok {
+		t.Error("the index of a map is read that may still change")
+	}
+}

@@ -1,7 +1,8 @@
 // Package retrace reads the maps in which R8 and ProGuard keep the names of Java and Kotlin that they have taken away, and gives these
 // names back. The format is that of R8's doc/retrace.md (versions 1.0 to 2.2; without a version, the first one), and of ProGuard's manual.
 //
-//	retrace.go  Map, and its index of classes
+//	retrace.go  Map
+//	index.go    where the classes of a map are
 //	class.go    a class of a map, which is parsed when it is first asked for
 //	frame.go    what a frame was
 package retrace
@@ -13,7 +14,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"io"
 	"os"
 	"strconv"
@@ -48,11 +48,11 @@ const (
 // ErrNoMap is the error for a file that has no class.
 var ErrNoMap = errors.New("not a map of R8 or ProGuard: it has no class")
 
-// Cache keeps what was found out of a file for the next run. A nil Cache keeps nothing.
+// Cache keeps what was found out of files for the next run.
 type Cache interface {
-	// Load returns what was kept under a key, and Store keeps it.
-	Load(key string) ([]byte, bool)
-	Store(key string, content []byte)
+	// Load returns what was kept of the file at path, as it is now, and Store keeps it.
+	Load(path string) (content []byte, ok bool)
+	Store(path string, content []byte)
 }
 
 // Map is a map of names. It may be used by several goroutines at once.
@@ -60,17 +60,15 @@ type Map struct {
 	data   []byte
 	close  func() error
 	header Header
-	seed   maphash.Seed
-	// by are the offsets of classes by the hash of their name in the log, and of the names that they had by that.
-	by, was map[uint64]int32
+	index  index
 
 	mu     sync.Mutex
-	parsed map[int32]*class
+	parsed map[uint32]*class
 	kept   int
 }
 
 // Open opens the map in a file, which may be compressed with gzip. The file must not be cut short while it is open.
-func Open(ctx context.Context, path string, _ Cache) (*Map, error) {
+func Open(ctx context.Context, path string, cache Cache) (*Map, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: path, Err: cause(err)}
@@ -94,13 +92,42 @@ func Open(ctx context.Context, path string, _ Cache) (*Map, error) {
 		}
 		return Read(path, text)
 	}
-	m, err := read(data)
+	m, err := opened(path, data, cache)
 	if err != nil {
 		_ = end()
 		return nil, err
 	}
 	m.close = end
 	return m, ctx.Err()
+}
+
+// opened returns the map in a file, with the index that the cache has, or a new one, which the cache keeps.
+func opened(path string, data []byte, cache Cache) (*Map, error) {
+	m := newMap(data)
+	if cache != nil {
+		if kept, ok := cache.Load(path); ok && m.index.decode(kept, len(data)) {
+			return m, nil
+		}
+	}
+	in, err := os.Open(path) // what is read this way takes no memory of the process, as what is mapped would
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	if m.index, err = newIndex(in); err != nil {
+		return nil, err
+	}
+	if cache != nil {
+		cache.Store(path, m.index.encode())
+	}
+	return m, nil
+}
+
+// newMap returns a map without its index.
+func newMap(data []byte) *Map {
+	m := &Map{data: data, parsed: map[uint32]*class{}}
+	m.readHeader()
+	return m
 }
 
 // cause returns the system's error of a failed operation on a path.
@@ -116,40 +143,14 @@ func Read(name string, data []byte) (*Map, error) {
 	if len(data) > maxMap {
 		return nil, fmt.Errorf("%s: %d bytes are too many", name, len(data))
 	}
-	return read(data)
-}
-
-func read(data []byte) (*Map, error) {
-	m := &Map{data: data, seed: maphash.MakeSeed(), by: map[uint64]int32{}, was: map[uint64]int32{}, parsed: map[int32]*class{}}
-	m.readHeader()
-	for at := 0; at < len(data); {
-		end := bytes.IndexByte(data[at:], '\n')
-		if end < 0 {
-			end = len(data) - at
-		}
-		if c := data[at : at+end]; len(c) > 0 && c[0] != ' ' && c[0] != '\t' && c[0] != '#' {
-			if original, name, ok := classLine(c); ok {
-				if key := m.key(name); !has(m.by, key) { // the first one counts
-					m.by[key] = int32(at)
-				}
-				m.was[m.key(original)] = int32(at)
-			}
-		}
-		at += end + 1
-	}
-	if len(m.by) == 0 {
-		return nil, ErrNoMap
+	m := newMap(data)
+	var err error
+	m.index, err = newIndex(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
 	}
 	return m, nil
 }
-
-func has(m map[uint64]int32, key uint64) bool {
-	_, is := m[key]
-	return is
-}
-
-// key returns the hash of a name.
-func (m *Map) key(name []byte) uint64 { return maphash.Bytes(m.seed, name) }
 
 // classLine reads `com.example.Class -> a.b:`.
 func classLine(line []byte) (original, name []byte, ok bool) {
@@ -225,19 +226,19 @@ func (m *Map) Class(obfuscated string) (original string, ok bool) {
 }
 
 // line returns the line at an offset.
-func (m *Map) line(at int32) []byte {
+func (m *Map) line(at uint32) []byte {
 	line, _, _ := bytes.Cut(m.data[at:], []byte("\n"))
 	return line
 }
 
-// find returns where a class stands.
-func (m *Map) find(obfuscated string) (at int32, ok bool) {
-	at, ok = m.by[m.key([]byte(obfuscated))]
-	if !ok {
-		return 0, false
+// find returns where a class stands, by its name in the log.
+func (m *Map) find(obfuscated string) (at uint32, ok bool) {
+	for at := range m.index.named.all(obfuscated) {
+		if _, name, _ := classLine(m.line(at)); string(name) == obfuscated {
+			return at, true // the first one counts
+		}
 	}
-	_, name, _ := classLine(m.line(at))
-	return at, string(name) == obfuscated
+	return 0, false
 }
 
 // class returns the class of that name in the log, nil if there is none.
@@ -250,7 +251,7 @@ func (m *Map) class(obfuscated string) *class {
 }
 
 // at returns the class at an offset.
-func (m *Map) at(at int32) *class {
+func (m *Map) at(at uint32) *class {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if c := m.parsed[at]; c != nil {
@@ -267,12 +268,10 @@ func (m *Map) at(at int32) *class {
 
 // fileOf returns the source file that the map names for the class that had that name, "" for none.
 func (m *Map) fileOf(original string) string {
-	at, ok := m.was[m.key([]byte(original))]
-	if !ok {
-		return ""
-	}
-	if c := m.at(at); c.original == original {
-		return c.file
+	for at := range m.index.original.all(original) {
+		if name, _, _ := classLine(m.line(at)); string(name) == original {
+			return m.at(at).file
+		}
 	}
 	return ""
 }

@@ -88,7 +88,7 @@ func run(wanted []string) error {
 	chosen := func(names ...string) bool {
 		return len(wanted) == 0 || slices.ContainsFunc(wanted, func(w string) bool { return slices.Contains(names, w) })
 	}
-	for _, c := range slices.Concat(cases, contextCases, jsonCases) {
+	for _, c := range slices.Concat(cases, contextCases, jsonCases, javaCases) {
 		if !chosen(c.name) {
 			continue
 		}

@@ -1,0 +1,115 @@
+package javamap
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"qss-filter/symsrc/diskcache"
+	"qss-filter/symsrc/retrace"
+)
+
+// Kept returns a cache of the indexes of maps in a directory, nil if that is "".
+func Kept(dir string) retrace.Cache {
+	if dir == "" {
+		return nil
+	}
+	return keptIndexes{dir}
+}
+
+// keptIndexes is a retrace.Cache. A file has a line with the stamp of the map, a checksum, and the index.
+type keptIndexes struct{ dir string }
+
+const (
+	keptName = ".map"
+	// maxKept bounds the bytes of one that is read, and maxKeptFiles how many are kept.
+	maxKept      = 256 << 20
+	maxKeptFiles = 32
+	// settled is how long a map must be unchanged before its times identify it: the clock of a file system may have steps of two seconds.
+	settled = 2 * time.Second
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// file returns the path of the file that keeps the index of the map at path, and the stamp of the map.
+func (k keptIndexes) file(path string) (name, stamp string, ok bool) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", "", false
+	}
+	now, err := diskcache.StampAt(abs, true)
+	if err != nil || time.Since(time.Unix(0, max(now.Mtime, now.Ctime))) < settled {
+		return "", "", false
+	}
+	dir, err := diskcache.MakeDir(k.dir, "maps")
+	if err != nil {
+		return "", "", false
+	}
+	sum := sha256.Sum256([]byte(abs))
+	return filepath.Join(dir, hex.EncodeToString(sum[:12])+keptName), now.String(), true
+}
+
+// Load returns the index of the map at path, if it is kept and the map has not changed.
+func (k keptIndexes) Load(path string) (content []byte, ok bool) {
+	name, stamp, ok := k.file(path)
+	if !ok {
+		return nil, false
+	}
+	f, info, err := diskcache.Open(name)
+	if err != nil || info.Size() > maxKept {
+		return nil, false
+	}
+	defer f.Close()
+	text := make([]byte, info.Size())
+	if _, err := io.ReadFull(f, text); err != nil {
+		return nil, false
+	}
+	head, content, ok := bytes.Cut(text, []byte("\n"))
+	if !ok || string(head) != headOfKept(stamp, content) {
+		return nil, false
+	}
+	return content, true
+}
+
+// headOfKept returns the line before an index.
+func headOfKept(stamp string, content []byte) string {
+	sum := crc32.Checksum(content, castagnoli)
+	return stamp + " " + hex.EncodeToString([]byte{byte(sum >> 24), byte(sum >> 16), byte(sum >> 8), byte(sum)})
+}
+
+// Store keeps the index of the map at path. It is only a cache: if that is not possible, the map is read again.
+func (k keptIndexes) Store(path string, content []byte) {
+	name, stamp, ok := k.file(path)
+	if !ok {
+		return
+	}
+	if err := diskcache.WriteFile(name, slices.Concat([]byte(headOfKept(stamp, content)+"\n"), content)); err != nil {
+		return
+	}
+	evict(filepath.Dir(name))
+}
+
+// evict removes the oldest of too many indexes.
+func evict(dir string) {
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	var files []os.FileInfo
+	for _, e := range list {
+		if info, err := e.Info(); err == nil && strings.HasSuffix(e.Name(), keptName) {
+			files = append(files, info)
+		}
+	}
+	slices.SortFunc(files, func(a, b os.FileInfo) int { return b.ModTime().Compare(a.ModTime()) })
+	for i := maxKeptFiles; i < len(files); i++ {
+		_ = os.Remove(filepath.Join(dir, files[i].Name())) // another process may have been faster
+	}
+}
