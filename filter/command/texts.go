@@ -28,11 +28,11 @@ func topics() (all []cli.Topic) {
 }
 
 // common are the flags that -h shows.
-var common = []string{"symbols", "rootfs", "debuginfod", "frames", "names", "source", "explain", "json", "color", "output", "summary",
+var common = []string{"symbols", "map", "rootfs", "debuginfod", "frames", "names", "source", "explain", "json", "color", "output", "summary",
 	"maps", "verbose", "help", "version"}
 
 // doctorCommon are those of doctor.
-var doctorCommon = []string{"symbols", "rootfs", "debuginfod", "addresses", "process-key", "lookahead", "maps", "json", "no-cache", "print-config",
+var doctorCommon = []string{"symbols", "map", "rootfs", "debuginfod", "addresses", "process-key", "lookahead", "maps", "json", "no-cache", "print-config",
 	"h", "help"}
 
 // examples are the examples of -h.

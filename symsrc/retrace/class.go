@@ -159,6 +159,8 @@ func parseEntry(line []byte, of string) (e entry, name string, ok bool) {
 			e.first, e.last, e.firsts = n, n, 1
 			if m, err := strconv.Atoi(string(last)); two && err == nil && m >= n {
 				e.last, e.firsts = m, 2
+			} else if two { // a range that ends before it begins says nothing
+				e.first, e.last, e.firsts = 0, 0, 0
 			}
 		}
 	}

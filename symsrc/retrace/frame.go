@@ -56,12 +56,9 @@ func (m *Map) Retrace(t *Trace, f Frame) Result {
 	if c == nil {
 		return Result{}
 	}
+	f.HasLine = f.HasLine && f.Line > 0
 	r := Result{Known: true}
 	all := c.methods[f.Method]
-	if len(all) == 0 {
-		r.Candidates = [][]Frame{{m.named(f, c.original, f.Method, f.Line, f.HasLine)}}
-		return r
-	}
 	groups, fits := matching(all, f)
 	if before.outlined {
 		if line, ok := called(groups, before.position); ok {
@@ -69,7 +66,10 @@ func (m *Map) Retrace(t *Trace, f Frame) Result {
 			groups, fits = matching(all, f)
 		}
 	}
-	r.Fits = fits
+	if r.Fits = fits; !fits {
+		r.Candidates = [][]Frame{{m.named(f, c.original, f.Method, f.Line)}}
+		return r
+	}
 	for _, g := range groups {
 		if g[len(g)-1].outline {
 			*t = Trace{thrown: before.thrown, outlined: true, position: f.Line}
@@ -79,10 +79,12 @@ func (m *Map) Retrace(t *Trace, f Frame) Result {
 	}
 	dropped := false
 	for _, g := range groups {
-		chain, gone := m.chain(g, f, fits, before.thrown)
+		chains, gone := m.chains(g, f, len(groups) > 1, before.thrown)
 		dropped = dropped || gone
-		if len(chain) > 0 && !slices.ContainsFunc(r.Candidates, func(other []Frame) bool { return slices.Equal(other, chain) }) && len(r.Candidates) < maxCandidates {
-			r.Candidates = append(r.Candidates, chain)
+		for _, chain := range chains {
+			if len(chain) > 0 && len(r.Candidates) < maxCandidates && !slices.ContainsFunc(r.Candidates, func(other []Frame) bool { return slices.Equal(other, chain) }) {
+				r.Candidates = append(r.Candidates, chain)
+			}
 		}
 	}
 	r.Dropped = dropped && len(r.Candidates) == 0
@@ -128,55 +130,90 @@ func matching(all []entry, f Frame) (groups [][]entry, fits bool) {
 			return groups, true
 		}
 	}
-	return rest, !f.HasLine
+	return rest, !f.HasLine && len(rest) > 0
 }
 
-// chain returns the functions of a group. gone is set if they are not shown.
-func (m *Map) chain(g []entry, f Frame, fits bool, thrown string) (chain []Frame, gone bool) {
-	ranged := g[0].from >= 0
-	if ranged && (!f.HasLine || !fits) && !(g[0].from == 0 && (g[0].to == 0 || g[0].to == catchAll)) {
-		outer := &g[len(g)-1] // which of the inlined functions it is, only the line says
-		return []Frame{m.named(f, outer.class, outer.method, 0, false)}, false
+// chains returns the possible functions of a group, innermost first, one chain for each line of source that a single line may have been.
+// gone is set if they are not shown. several is set if there are other groups.
+func (m *Map) chains(g []entry, f Frame, several bool, thrown string) (chains [][]Frame, gone bool) {
+	lines := make([][]int, len(g))
+	switch e := &g[0]; {
+	case e.from >= 0 && !f.HasLine && !(e.from == 0 && (e.to == 0 || e.to == catchAll)):
+		g, lines = g[len(g)-1:], lines[len(g)-1:] // which of the inlined functions it is, only the line says
+	case !f.HasLine && (several && e.from < 0 || slices.ContainsFunc(g, func(e entry) bool { return e.first < e.last })):
+	default:
+		for i := range g {
+			lines[i] = g[i].lines(f)
+		}
 	}
+	shown := make([]bool, len(g))
 	for i := range g {
-		e := &g[i]
-		line, has := f.Line, f.HasLine
-		switch {
-		case e.firsts == 0 && ranged && e.from == 0 && e.to == catchAll:
-		case e.firsts == 0:
-		case e.firsts == 1 || e.first == e.last || !ranged || !f.HasLine:
-			line, has = e.first, true
-		default:
-			line = min(e.first+f.Line-e.from, e.last)
-		}
-		chain = append(chain, m.named(f, e.class, e.method, line, has && line > 0))
+		shown[i] = !g[i].synthesized
 	}
-	last := &g[len(g)-1]
-	if thrown != "" {
-		for _, w := range last.rewrites {
-			if len(w.throws) > 0 && !slices.Contains(w.throws, "L"+strings.ReplaceAll(thrown, ".", "/")+";") || w.remove <= 0 {
-				continue
+	if !slices.Contains(shown, true) {
+		for i := range shown {
+			shown[i] = true
+		}
+	}
+	if n := g[len(g)-1].removes(thrown); n > 0 {
+		n, gone = min(n, len(g)), true
+		g, lines, shown = g[n:], lines[n:], shown[n:]
+	}
+	chains = [][]Frame{nil}
+	for i := range g {
+		if !shown[i] {
+			continue
+		}
+		var longer [][]Frame
+		for _, before := range chains {
+			for _, line := range append(lines[i][:len(lines[i]):len(lines[i])], make([]int, max(0, 1-len(lines[i])))...) {
+				if len(longer) < maxCandidates {
+					longer = append(longer, append(slices.Clip(before), m.named(f, g[i].class, g[i].method, line)))
+				}
 			}
-			n := min(w.remove, len(chain))
-			chain, g, gone = chain[n:], g[n:], true
-			break
 		}
+		chains = longer
 	}
-	shown := chain[:0:0]
-	for i := range chain {
-		if !g[i].synthesized {
-			shown = append(shown, chain[i])
-		}
-	}
-	if len(shown) > 0 {
-		chain = shown
-	}
-	return chain, gone
+	return chains, gone
 }
 
-// named returns a frame of a method. Its file is that of the map, or has the name of the outermost class.
-func (m *Map) named(f Frame, class, method string, line int, has bool) Frame {
-	fr := Frame{Class: class, Method: method, File: m.fileOf(class), Line: line, HasLine: has}
+// lines returns the lines of source that a frame may be in, none if that is not known.
+func (e *entry) lines(f Frame) []int {
+	switch {
+	case e.firsts == 0 && f.HasLine:
+		return []int{f.Line}
+	case e.firsts == 0:
+		return nil
+	case e.firsts == 1 || e.first == e.last:
+		return []int{e.first}
+	case e.from >= 0 && e.from < e.to && e.to != catchAll:
+		return []int{min(e.first+f.Line-e.from, e.last)}
+	case e.last-e.first >= maxCandidates:
+		return nil
+	}
+	var all []int
+	for line := e.first; line <= e.last; line++ {
+		all = append(all, line)
+	}
+	return all
+}
+
+// removes returns how many inner functions are not shown right below an exception.
+func (e *entry) removes(thrown string) int {
+	if thrown == "" {
+		return 0
+	}
+	for _, w := range e.rewrites {
+		if len(w.throws) == 0 || slices.Contains(w.throws, "L"+strings.ReplaceAll(thrown, ".", "/")+";") {
+			return w.remove
+		}
+	}
+	return 0
+}
+
+// named returns a frame of a method, whose line is not known if it is 0. Its file is that of the map, or has the name of the outermost class.
+func (m *Map) named(f Frame, class, method string, line int) Frame {
+	fr := Frame{Class: class, Method: method, File: m.fileOf(class), Line: max(line, 0), HasLine: line > 0}
 	if fr.File != "" {
 		return fr
 	}

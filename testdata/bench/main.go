@@ -48,7 +48,7 @@ func main() {
 }
 
 // needed are the packages of the peers and the objects; the kernel's is the newest one of its series.
-const needed = `apt-get update -q && apt-get install -y -q --no-install-recommends binutils clang-22 elfutils g++ libc6-dbg libclang-rt-22-dev linux-perf llvm-22 \
+const needed = `apt-get update -q && apt-get install -y -q --no-install-recommends binutils clang-22 elfutils g++ libc6-dbg libclang-rt-22-dev linux-perf llvm-22 proguard-cli \
 	python3.11-dbg libstdc++6-12-dbg ceph-osd-dbg \
 	$(apt-cache search --names-only '^linux-image-6\.1\.0-[0-9]+-cloud-amd64-dbg$' | cut -d' ' -f1 | sort -V | tail -n 1)`
 
