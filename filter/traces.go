@@ -150,10 +150,10 @@ func (h *traces) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
 	case !holds && h.holding():
 		return h.to.Lines(ctx, h.leave(ctx, dst), line)
 	case !holds:
-		before, rescued := len(dst), h.f.rescued
+		before, rescued, plain := len(dst), h.f.rescued, h.f.java().Plain()
 		h.f.original = original{}
 		out, used := h.to.Lines(ctx, dst, b)
-		if used == n && !h.f.holding() && len(out) >= before {
+		if plain && used == n && !h.f.holding() && len(out) >= before {
 			h.f.tails.learn(line, out[before:], rescued)
 		}
 		return out, used

@@ -96,12 +96,29 @@ func readJavaAt(line []byte, at, i int, f *Frame) bool {
 	if dot <= start || dot+1 >= k || k == len(line) || bytes.IndexByte(line[start:k], '@') >= 0 {
 		return false
 	}
-	end := bytes.IndexByte(line[k:], ')')
-	if end < 0 || bytes.IndexByte(line[k+1:k+end], '(') >= 0 {
+	end := closing(line, k)
+	if end < 0 {
 		return false
 	}
-	*f = Frame{Family: "java", Shape: Java, Whole: span(start, k+end+1), Func: span(start, k), Source: span(k+1, k+end), Gap: span(at, at), Hint: span(start, k)}
+	*f = Frame{Family: "java", Shape: Java, Whole: span(start, end+1), Func: span(start, k), Source: span(k+1, end), Gap: span(at, at), Hint: span(start, k)}
 	return true
+}
+
+// closing returns where the parenthesis closes that opens at line[open], -1 if it does not. The name of a file may have some, too:
+// `(:com.google.android.gms@203915081@20.39.15 (060808-335085812):46)`.
+func closing(line []byte, open int) int {
+	depth := 0
+	for i := open; i < len(line); i++ {
+		switch line[i] {
+		case '(':
+			depth++
+		case ')':
+			if depth--; depth == 0 {
+				return i
+			}
+		}
+	}
+	return -1
 }
 
 // MayBeJava reports, at little cost, whether a line may hold a frame of Java or a word before the name of an exception. Colors may stand

@@ -3,6 +3,8 @@ package print
 import (
 	"bytes"
 	"context"
+	"iter"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -52,27 +54,46 @@ func (w *Text) java(ctx context.Context, dst []byte, s parse.Segment, it *Item) 
 		}
 		return append(dst, after...)
 	}
-	for c, chain := range a.Java.Candidates {
-		for i := range chain {
-			if c+i > 0 {
-				dst = append(dst, s.Sep...)
-			}
-			if c > 0 && i == 0 {
-				dst = append(append(append(dst, s.Text[:fr.Gap.Start]...), orMark...), s.Text[fr.Gap.Start:fr.Whole.Start]...)
-			} else {
-				dst = append(dst, before...)
-			}
-			dst = w.added(dst, s, func(b []byte) []byte { return w.appendJava(b, fr, chain, i) })
-			if len(a.Java.Candidates) > 1 && c == 0 && i == 0 || len(a.Frames) > 0 {
-				dst = w.added(dst, s, func(b []byte) []byte { return w.appendReason(b, a, s.Text, fr.Whole.End) })
-			}
-			dst = append(dst, after...)
-			if len(a.Frames) > 0 {
-				dst = w.source(ctx, dst, s, a, i, s.Text[:fr.Gap.Start], after)
+	first := true
+	for c, i := range inDepth(a.Java.Candidates) {
+		if !first {
+			dst = append(dst, s.Sep...)
+		}
+		if c > 0 {
+			dst = append(append(append(dst, s.Text[:fr.Gap.Start]...), orMark...), s.Text[fr.Gap.Start:fr.Whole.Start]...)
+		} else {
+			dst = append(dst, before...)
+		}
+		dst = w.added(dst, s, func(b []byte) []byte { return w.appendJava(b, fr, a.Java.Candidates[c], i) })
+		if first || len(a.Frames) > 0 {
+			dst = w.added(dst, s, func(b []byte) []byte { return w.appendReason(b, a, s.Text, fr.Whole.End) })
+		}
+		dst = append(dst, after...)
+		if len(a.Frames) > 0 {
+			dst = w.source(ctx, dst, s, a, i, s.Text[:fr.Gap.Start], after)
+		}
+		first = false
+	}
+	return dst
+}
+
+// inDepth yields the functions of chains in the order in which retrace of R8 writes them: those at one depth together, each of them once. It
+// yields the number of the chain and the place of the function in it.
+func inDepth(chains [][]symsrc.Frame) iter.Seq2[int, int] {
+	return func(yield func(chain, i int) bool) {
+		for i, more := 0, true; more; i++ {
+			more = false
+			for c := range chains {
+				if i >= len(chains[c]) {
+					continue
+				}
+				more = true
+				if !slices.ContainsFunc(chains[:c], func(other []symsrc.Frame) bool { return i < len(other) && other[i] == chains[c][i] }) && !yield(c, i) {
+					return
+				}
 			}
 		}
 	}
-	return dst
 }
 
 // javaBelow writes a text as it is, and what its frame was below it.
@@ -84,17 +105,16 @@ func (w *Text) javaBelow(ctx context.Context, dst []byte, s parse.Segment, it *I
 	if it.Answer == nil {
 		return dst
 	}
-	for c, chain := range it.Answer.Java.Candidates {
-		for i := range chain {
-			dst = w.below(dst, s, func(b []byte) []byte {
-				if c > 0 && i == 0 {
-					b = append(b, orMark...)
-				}
-				return w.appendJava(b, it.Frame, chain, i)
-			})
-			if len(it.Answer.Frames) > 0 {
-				dst = w.source(ctx, dst, s, it.Answer, i, nil, nil)
+	chains := it.Answer.Java.Candidates
+	for c, i := range inDepth(chains) {
+		dst = w.below(dst, s, func(b []byte) []byte {
+			if c > 0 {
+				b = append(b, orMark...)
 			}
+			return w.appendJava(b, it.Frame, chains[c], i)
+		})
+		if len(it.Answer.Frames) > 0 {
+			dst = w.source(ctx, dst, s, it.Answer, i, nil, nil)
 		}
 	}
 	return dst

@@ -35,6 +35,8 @@ type JavaAnswer struct {
 	InPlace bool
 	// Dropped is set if the frame is the compiler's own and stands for no line of source.
 	Dropped bool
+	// TooMany is set if more methods may be meant than are given.
+	TooMany bool
 }
 
 // javaTrace is what a thread's trace has left behind.
@@ -43,6 +45,8 @@ type javaTrace struct {
 	of   []retrace.Trace
 	// open is set if the next frame may depend on what was before it.
 	open bool
+	// tooMany is set if more methods may be meant than are given.
+	tooMany bool
 }
 
 // maxCandidates bounds the originals of one frame, over all maps of a chain.
@@ -104,6 +108,10 @@ func (j *Java) Frame(ctx context.Context, t *Thread, fr *parse.Frame, as *Weighe
 	was := retrace.Frame{Class: string(class), Method: string(method), File: string(file), Line: line, HasLine: numbered}
 	found, known, fits := t.on(maps).retrace(was)
 	j.opens(t.java, false)
+	if t.java.tooMany {
+		a.Java.TooMany = true
+		return a
+	}
 	switch {
 	case !known && len(frame.JavaMap(file)) == 0:
 		return nil
@@ -148,7 +156,7 @@ func (j *Java) unnamed() *Thread { return j.processes.Unnamed }
 
 // retrace looks a frame up in one map after the other.
 func (t *javaTrace) retrace(was retrace.Frame) (found [][]retrace.Frame, known, fits bool) {
-	found, fits = [][]retrace.Frame{{was}}, true
+	found, fits, t.tooMany = [][]retrace.Frame{{was}}, true, false
 	for i, m := range t.maps {
 		var next [][]retrace.Frame
 		for _, chain := range found {
@@ -168,6 +176,7 @@ func (t *javaTrace) chain(i int, m *javamap.Map, chain []retrace.Frame, known, f
 	dropped := len(chain) > 0
 	for _, fr := range chain {
 		r := m.Retrace(&t.of[i], fr)
+		t.tooMany = t.tooMany || r.TooMany
 		if !r.Known {
 			r.Candidates = [][]retrace.Frame{{fr}}
 		} else {
@@ -221,20 +230,21 @@ func (j *Java) Thrown(t *Thread, class string, as *Weighed) string {
 	return now
 }
 
-// Knows reports whether a map that may apply has a class.
+// Knows reports whether a map that may apply has a class, or says something about frames below it as an exception.
 func (j *Java) Knows(ctx context.Context, class string) bool {
-	if !j.looked {
-		return j.knows(j.maps.Named(), class)
-	}
-	return j.knows(j.maps.Named(), class) || j.knows(j.maps.Found(ctx), class)
+	says := func(m *javamap.Map) bool { return hasClass(m, class) || m.Throws(class) }
+	return slices.ContainsFunc(j.maps.Named(), says) || j.looked && slices.ContainsFunc(j.maps.Found(ctx), says)
+}
+
+// hasClass reports whether a map has a class.
+func hasClass(m *javamap.Map, class string) bool {
+	_, ok := m.Class(class)
+	return ok
 }
 
 // knows reports whether one of some maps has a class.
-func (j *Java) knows(maps []*javamap.Map, class string) bool {
-	return slices.ContainsFunc(maps, func(m *javamap.Map) bool {
-		_, ok := m.Class(class)
-		return ok
-	})
+func knows(maps []*javamap.Map, class string) bool {
+	return slices.ContainsFunc(maps, func(m *javamap.Map) bool { return hasClass(m, class) })
 }
 
 // javaFrames returns functions as answers have them: the source file lies in the directory of its package.
@@ -280,6 +290,8 @@ func (j *Java) Look(ctx context.Context) {
 func (j *JavaAnswer) explanation(a *Answer) string {
 	name := a.Module.Shown
 	switch {
+	case j.TooMany:
+		return "several methods may be meant, which are too many to show"
 	case len(j.Candidates) > 1:
 		return "several methods may be meant: the frame does not say which line"
 	case len(a.Frames) > 0:
@@ -328,7 +340,7 @@ func (j *Java) Weighs(ctx context.Context, fr *parse.Frame) bool {
 		return false
 	}
 	class, _, _, _, _ := frame.SplitJava(fr.HintText, fr.SymbolText)
-	return j.knows(j.maps.Found(ctx), string(class))
+	return knows(j.maps.Found(ctx), string(class))
 }
 
 // Evidence is what a trace says of maps.
@@ -379,7 +391,7 @@ func (j *Java) Weigh(ctx context.Context, e *Evidence) Weighed {
 func (j *Java) fits(m *javamap.Map, of []*javamap.Map, e *Evidence) bool {
 	renames := false
 	for _, class := range e.classes {
-		if _, ok := m.Class(class); !ok && (j.knows(of, class) || isShort(class)) {
+		if !hasClass(m, class) && (knows(of, class) || isShort(class)) {
 			return false
 		}
 	}
@@ -388,7 +400,7 @@ func (j *Java) fits(m *javamap.Map, of []*javamap.Map, e *Evidence) bool {
 		fr := &e.frames[i]
 		original, ok := m.Class(fr.Class)
 		switch {
-		case !ok && (j.knows(of, fr.Class) || isShort(fr.Class)):
+		case !ok && (knows(of, fr.Class) || isShort(fr.Class)):
 			return false
 		case !ok:
 			continue

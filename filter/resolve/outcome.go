@@ -49,7 +49,7 @@ func (a *Answer) Outcome() Outcome {
 	switch {
 	case len(a.Frames) > 0, a.Java != nil && a.Java.Dropped:
 		return OK
-	case a.Ambiguous, a.Java != nil && len(a.Java.Candidates) > 1, a.Module != nil && a.Unclear != "":
+	case a.Ambiguous, a.Java != nil && (len(a.Java.Candidates) > 1 || a.Java.TooMany), a.Module != nil && a.Unclear != "":
 		return Ambiguous
 	case a.Module == nil:
 		return NoMapping

@@ -77,9 +77,10 @@ func New(ctx context.Context, o Options) (*Maps, error) {
 
 // of returns a map with what is said of its file.
 func (m *Maps) of(path string, of *retrace.Map) *Map {
-	h := of.Header()
-	if h.Newer && m.opt.Problem != nil {
-		m.opt.Problem(fmt.Sprintf("%s: version %s of the format is newer than 2.2: what is new in it is not understood", path, h.Version))
+	for _, version := range of.Newer() {
+		if m.opt.Problem != nil {
+			m.opt.Problem(fmt.Sprintf("%s: version %s of the format is newer than 2.2: what is new in it is not understood", path, version))
+		}
 	}
 	return &Map{Map: of, Path: path, verified: &symsrc.Files{Elf: path, Debug: path},
 		Files: &symsrc.Files{Elf: path, Debug: path, Unverified: true}}

@@ -3,6 +3,7 @@ package retrace
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -12,23 +13,44 @@ type comment struct {
 	ID, Version, FileName string
 	Conditions, Actions   []string
 	Positions             map[string]int
+	Outline               string
+}
+
+// parseComment parses a comment without its `#`. R8 writes JSON, and its documentation shows single quotes.
+func parseComment(text []byte) (c comment, ok bool) {
+	if len(text) == 0 || text[0] != '{' || len(text) > maxJSON {
+		return c, false
+	}
+	if json.Unmarshal(text, &c) == nil {
+		return c, true
+	}
+	c = comment{}
+	return c, json.Unmarshal(bytes.ReplaceAll(text, []byte("'"), []byte(`"`)), &c) == nil
 }
 
 // class is a class of a map.
 type class struct {
 	original, file string
 	methods        map[string][]entry // by their names in the log
+	// cut is set if the class has more text or more methods than are read. It has no methods then.
+	cut bool
 }
 
 // entry is a line of a method: the whole of it, or what a range of its lines was, maybe inlined from elsewhere.
 type entry struct {
+	class, method string
+	signature     uint64 // the hash of the method's type, class, name and arguments
 	// from and to are the range of lines in the log, -1 for none; first and last those of the source, of which there are 0 to 2.
 	from, to, first, last int
-	firsts                int
-	class, method         string
+	firsts                uint8
 	synthesized, outline  bool
-	rewrites              []rewrite
-	positions             map[int]int // of a call of an outline
+	notes                 *notes // nil for none
+}
+
+// notes are what few entries have.
+type notes struct {
+	rewrites  []rewrite
+	callsites []callsite
 }
 
 // rewrite has inner frames removed right below an exception.
@@ -37,58 +59,101 @@ type rewrite struct {
 	remove int
 }
 
+// callsite is a call of an outline: places in that, and the lines of the caller that they stand for.
+type callsite struct {
+	outline   string // the descriptor of the outline, "" before version 2.2
+	positions map[int]int
+}
+
 const (
-	// maxEntries bounds the lines of a class that count, and maxJSON the length of a comment, in bytes.
-	maxEntries = 1 << 20
+	// maxEntries bounds the lines of a class that is read, and maxJSON the length of a comment, in bytes.
+	maxEntries = 1 << 18
 	maxJSON    = 1 << 20
 )
 
-// parseClass parses the class that a text begins with. size is about the memory that it takes.
-func parseClass(text []byte) (c *class, size int) {
-	c = &class{methods: map[string][]entry{}}
-	var last string // the method at hand, in the log
-	entries := 0
+// classParser parses a class.
+type classParser struct {
+	class
+	version format
+	entries int
+	last    string // the method at hand, in the log; "" for a field, whose comments mean nothing for frames
+}
+
+// parseClass parses the class that a text begins with, in a version of the format. size is the length of its text.
+func parseClass(text []byte, version format) (c *class, size int) {
+	p := classParser{class: class{methods: map[string][]entry{}}, version: version}
 	for line := range bytes.Lines(text) {
-		if size > 0 && len(line) > 0 && line[0] != ' ' && line[0] != '\t' && line[0] != '#' && len(bytes.TrimSpace(line)) > 0 || size > maxClass || entries > maxEntries {
+		if size > 0 && line[0] != ' ' && line[0] != '\t' && line[0] != '#' && len(bytes.TrimSpace(line)) > 0 {
 			break
 		}
 		begin := size == 0
-		size += len(line)
-		line = bytes.TrimSpace(line)
-		switch {
+		if size += len(line); size > maxClass || p.entries > maxEntries {
+			p.cut, p.methods = true, nil
+			break
+		}
+		switch line = bytes.TrimSpace(line); {
 		case begin:
 			original, _, _ := classLine(line)
-			c.original = string(original)
+			p.original = string(original)
 		case len(line) > 0 && line[0] == '#':
-			if len(line) < maxJSON {
-				c.comment(last, bytes.TrimSpace(line[1:]))
-			}
+			p.comment(bytes.TrimSpace(line[1:]))
 		default:
-			if e, name, ok := parseEntry(line, c.original); ok {
-				last = name
-				entries++
-				c.methods[name] = append(c.methods[name], e)
-			} else {
-				last = "" // a field, whose comments mean nothing for frames
-			}
+			p.entry(line)
 		}
 	}
-	return c, size
+	p.synthesize()
+	return &p.class, size
 }
 
-// comment takes what a comment says of the class, or of the last line of a method.
-func (c *class) comment(method string, text []byte) {
-	var says comment
-	if len(text) == 0 || text[0] != '{' || json.Unmarshal(text, &says) != nil {
+// entry takes a line of a method.
+func (p *classParser) entry(line []byte) {
+	e, name, ok := parseEntry(line, p.original)
+	if !ok {
+		p.last = ""
 		return
 	}
-	id := strings.TrimPrefix(says.ID, "com.android.tools.r8.")
-	if id == "sourceFile" {
-		c.file = says.FileName
+	if p.last != string(name) {
+		p.last = string(name)
+	}
+	p.entries++
+	p.methods[p.last] = append(p.methods[p.last], e)
+}
+
+// synthesize marks all entries of a method that one of them says the compiler has made.
+func (p *classParser) synthesize() {
+	for _, of := range p.methods {
+		var made []uint64
+		for i := range of {
+			if of[i].synthesized && !slices.Contains(made, of[i].signature) && len(made) < maxCandidates {
+				made = append(made, of[i].signature)
+			}
+		}
+		if len(made) == 0 {
+			continue
+		}
+		for i := range of {
+			of[i].synthesized = of[i].synthesized || slices.Contains(made, of[i].signature)
+		}
+	}
+}
+
+// comment takes what a comment says of the class, or of the last line of a method. What was introduced after the map's version is none.
+func (p *classParser) comment(text []byte) {
+	says, ok := parseComment(text)
+	if !ok {
 		return
 	}
-	of := c.methods[method]
-	if method == "" || len(of) == 0 {
+	id := strings.TrimPrefix(says.ID, idPrefix)
+	switch id {
+	case "sourceFile":
+		p.file = says.FileName
+		return
+	case "mapping":
+		p.version = parseFormat(says.Version)
+		return
+	}
+	of := p.methods[p.last]
+	if p.last == "" || len(of) == 0 || p.version < introduced[id] {
 		return
 	}
 	e := &of[len(of)-1]
@@ -98,28 +163,45 @@ func (c *class) comment(method string, text []byte) {
 	case "outline":
 		e.outline = true
 	case "outlineCallsite":
-		e.positions = map[int]int{}
+		at := callsite{outline: says.Outline, positions: map[int]int{}}
 		for from, to := range says.Positions {
 			if n, err := strconv.Atoi(from); err == nil {
-				e.positions[n] = to
+				at.positions[n] = to
 			}
 		}
+		e.note().callsites = append(e.note().callsites, at)
 	case "rewriteFrame":
-		var r rewrite
-		for _, condition := range says.Conditions {
-			if name, ok := inParentheses(condition, "throws"); ok {
-				r.throws = append(r.throws, name)
-			} else {
-				return // one that is not known is not met
-			}
+		if r, ok := says.rewrite(); ok {
+			e.note().rewrites = append(e.note().rewrites, r)
 		}
-		for _, action := range says.Actions {
-			if n, ok := inParentheses(action, "removeInnerFrames"); ok {
-				r.remove, _ = strconv.Atoi(n)
-			}
-		}
-		e.rewrites = append(e.rewrites, r)
 	}
+}
+
+// note returns the notes of an entry, which has them from now on.
+func (e *entry) note() *notes {
+	if e.notes == nil {
+		e.notes = &notes{}
+	}
+	return e.notes
+}
+
+// rewrite returns what a comment about frames says. ok is false if it has a condition that is not known, which is not met then.
+func (c *comment) rewrite() (r rewrite, ok bool) {
+	for _, condition := range c.Conditions {
+		name, is := inParentheses(condition, "throws")
+		if !is {
+			return r, false
+		}
+		r.throws = append(r.throws, name)
+	}
+	for _, action := range c.Actions {
+		if text, is := inParentheses(action, "removeInnerFrames"); is {
+			if n, err := strconv.Atoi(text); err == nil && n > 0 && n <= maxChain {
+				r.remove += n
+			}
+		}
+	}
+	return r, true
 }
 
 // inParentheses returns what stands in `WORD(…)`.
@@ -132,46 +214,64 @@ func inParentheses(text, word string) (inside string, ok bool) {
 }
 
 // parseEntry reads `[S:E:]type [class.]name(args)[:os[:oe]] -> a`.
-func parseEntry(line []byte, of string) (e entry, name string, ok bool) {
+func parseEntry(line []byte, of string) (e entry, name []byte, ok bool) {
 	arrow := bytes.LastIndex(line, []byte(" -> "))
 	if arrow < 0 {
-		return e, "", false
+		return e, nil, false
 	}
-	name, line = string(line[arrow+4:]), line[:arrow]
+	name, line = line[arrow+4:], line[:arrow]
 	e.from, e.to = -1, -1
 	if from, rest, found := number(line); found {
 		if to, after, found := number(rest); found {
-			e.from, e.to, line = from, to, after
-			if to < from {
-				return e, "", false
-			}
+			e.from, e.to = ordered(from, to)
+			line = after
 		}
 	}
 	open := bytes.IndexByte(line, '(')
 	shut := bytes.IndexByte(line, ')')
-	if open < 0 || shut < open || name == "" {
-		return e, "", false
+	if open < 0 || shut < open || len(name) == 0 {
+		return e, nil, false
 	}
-	if rest := line[shut+1:]; len(rest) > 0 && rest[0] == ':' {
-		first, last, two := bytes.Cut(rest[1:], []byte(":"))
-		n, err := strconv.Atoi(string(first))
-		if err == nil && n >= 0 {
-			e.first, e.last, e.firsts = n, n, 1
-			if m, err := strconv.Atoi(string(last)); two && err == nil && m >= n {
-				e.last, e.firsts = m, 2
-			} else if two { // a range that ends before it begins says nothing
-				e.first, e.last, e.firsts = 0, 0, 0
-			}
-		}
-	}
+	e.source(line[shut+1:])
 	head := line[:open]
 	method := head[bytes.LastIndexByte(head, ' ')+1:]
-	e.class = of
+	e.class, e.signature = of, hash(line[:shut])
 	if dot := bytes.LastIndexByte(method, '.'); dot > 0 {
-		e.class, method = string(method[:dot]), method[dot+1:]
+		if class := method[:dot]; string(class) != of {
+			e.class = string(class)
+		}
+		method = method[dot+1:]
 	}
 	e.method = string(method)
 	return e, name, len(method) > 0
+}
+
+// source reads `:os[:oe]`, the lines of the source.
+func (e *entry) source(text []byte) {
+	if len(text) == 0 || text[0] != ':' {
+		return
+	}
+	first, last, two := bytes.Cut(text[1:], []byte(":"))
+	n, err := strconv.Atoi(string(first))
+	if err != nil || n < 0 {
+		return
+	}
+	e.first, e.last, e.firsts = n, n, 1
+	if m, err := strconv.Atoi(string(last)); two && err == nil && m >= 0 {
+		e.first, e.last = ordered(n, m)
+		e.firsts = 2
+	}
+}
+
+// ordered returns a range whose end may stand before its begin: as R8 reads it, an end of 0 is none, and others change places.
+func ordered(from, to int) (int, int) {
+	switch {
+	case to >= from:
+		return from, to
+	case to == 0:
+		return from, from
+	}
+	return to, from
 }
 
 // number reads `N:`.

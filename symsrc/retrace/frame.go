@@ -1,6 +1,7 @@
 package retrace
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -17,16 +18,18 @@ type Frame struct {
 type Trace struct {
 	thrown   string // the exception that the line before has named, by its own name
 	position int    // in an outline
-	outlined bool
+	outline  string // the outline, as `Lclass;method(`; "" for none
 }
 
 // Result is what a frame was.
 type Result struct {
 	// Known is set if the class is in the map, and Fits if the method is, and its line if the frame has one.
 	Known, Fits bool
+	// TooMany is set if so many methods may be meant that none is given, or if the class is too large to be read.
+	TooMany bool
 	// Dropped is set if the frame stands for no line of source. What it says counts for the next frame.
 	Dropped bool
-	// Candidates are the possible originals, each a chain of functions, innermost first.
+	// Candidates are the possible originals, each a chain of functions, innermost first, sorted by the innermost one.
 	Candidates [][]Frame
 }
 
@@ -57,139 +60,175 @@ func (m *Map) Retrace(t *Trace, f Frame) Result {
 		return Result{}
 	}
 	f.HasLine = f.HasLine && f.Line > 0
-	r := Result{Known: true}
 	all := c.methods[f.Method]
 	groups, fits := matching(all, f)
-	if before.outlined {
-		if line, ok := called(groups, before.position); ok {
-			f.Line, f.HasLine = line, true
-			groups, fits = matching(all, f)
-		}
+	if line, ok := before.called(groups); ok {
+		f.Line, f.HasLine = line, true
+		groups, fits = matching(all, f)
 	}
-	if r.Fits = fits; !fits {
+	r := Result{Known: true, Fits: fits, TooMany: c.cut || len(groups) > maxCandidates}
+	switch {
+	case r.TooMany:
+		r.Fits = true // the map does not contradict
+	case !fits:
 		r.Candidates = [][]Frame{{m.named(f, c.original, f.Method, f.Line)}}
-		return r
+	default:
+		r.Candidates = m.candidates(groups, f, before.thrown)
+		r.Dropped = len(r.Candidates) == 0
+		t.enter(groups, f, before.thrown, r.Dropped)
 	}
-	for _, g := range groups {
-		if g[len(g)-1].outline {
-			*t = Trace{thrown: before.thrown, outlined: true, position: f.Line}
-			r.Dropped = true
-			return r
-		}
-	}
-	dropped := false
-	for _, g := range groups {
-		chains, gone := m.chains(g, f, len(groups) > 1, before.thrown)
-		dropped = dropped || gone
-		for _, chain := range chains {
-			if len(chain) > 0 && len(r.Candidates) < maxCandidates && !slices.ContainsFunc(r.Candidates, func(other []Frame) bool { return slices.Equal(other, chain) }) {
-				r.Candidates = append(r.Candidates, chain)
-			}
-		}
-	}
-	r.Dropped = dropped && len(r.Candidates) == 0
 	return r
 }
 
-// called returns the line in the log's terms that a place in an outline stands for, in the function that has called it.
-func called(groups [][]entry, position int) (line int, ok bool) {
+// candidates returns what the functions of some groups are.
+func (m *Map) candidates(groups [][]entry, f Frame, thrown string) (all [][]Frame) {
+	for _, g := range groups {
+		for _, chain := range m.chains(g, f, len(groups) > 1, thrown) {
+			if len(chain) > 0 && len(all) < maxCandidates && !slices.ContainsFunc(all, func(other []Frame) bool { return slices.Equal(other, chain) }) {
+				all = append(all, chain)
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b []Frame) int {
+		return cmp.Or(strings.Compare(a[0].Class, b[0].Class), strings.Compare(a[0].Method, b[0].Method), strings.Compare(a[0].File, b[0].File), cmp.Compare(a[0].Line, b[0].Line))
+	})
+	return all
+}
+
+// enter notes that a frame may be of an outline. The exception still counts for the next frame if this one is not shown.
+func (t *Trace) enter(groups [][]entry, f Frame, thrown string, dropped bool) {
+	for _, g := range groups {
+		if !g[len(g)-1].outline {
+			continue
+		}
+		*t = Trace{position: f.Line, outline: "L" + strings.ReplaceAll(f.Class, ".", "/") + ";" + f.Method + "("}
+		if dropped {
+			t.thrown = thrown
+		}
+	}
+}
+
+// called returns the line, in the log's terms, for which a place in the outline of the frame before stands in one of some functions.
+func (t *Trace) called(groups [][]entry) (line int, ok bool) {
+	if t.outline == "" {
+		return 0, false
+	}
 	for _, g := range groups {
 		for i := range g {
-			if line, ok = g[i].positions[position]; ok {
-				return line, true
+			if g[i].notes == nil {
+				continue
+			}
+			for _, at := range g[i].notes.callsites {
+				if at.outline != "" && !strings.HasPrefix(at.outline, t.outline) {
+					continue
+				}
+				if line, ok = at.positions[t.position]; ok {
+					return line, true
+				}
 			}
 		}
 	}
 	return 0, false
 }
 
+// kinds of groups of entries. Those of a kind count only where there is none of the kinds before it.
+const (
+	exact    = iota // its range has the line, or the beginning if there is no line
+	wide            // its range has all lines
+	plain           // it has no range
+	anywhere        // its range counts, since there is no line
+	none
+)
+
+// kindOf returns of which kind the groups are that begin with an entry.
+func (e *entry) kindOf(f Frame) int {
+	switch {
+	case e.from < 0:
+		return plain
+	case e.from == 0 && e.to == catchAll:
+		return wide
+	case f.HasLine && e.from <= f.Line && f.Line <= e.to, !f.HasLine && e.from == 0:
+		return exact
+	case !f.HasLine:
+		return anywhere
+	}
+	return none
+}
+
 // matching returns the entries that a frame may be, in groups: those of a group are functions that are inlined into each other. fits is set
-// if the line is one of the map's, or there is none.
+// if there are some.
 func matching(all []entry, f Frame) (groups [][]entry, fits bool) {
-	var exact, wide, plain, rest [][]entry
+	best := none
 	for i := 0; i < len(all); {
 		k := i + 1
 		for k < len(all) && all[i].from >= 0 && all[k].from == all[i].from && all[k].to == all[i].to && k-i < maxChain {
 			k++
 		}
-		g := all[i:k]
-		switch e := &all[i]; {
-		case e.from < 0:
-			plain = append(plain, g)
-		case e.from == 0 && e.to == catchAll:
-			wide = append(wide, g)
-		case f.HasLine && e.from <= f.Line && f.Line <= e.to, !f.HasLine && e.from == 0 && e.to == 0:
-			exact = append(exact, g)
-		default:
-			rest = append(rest, g)
+		kind := all[i].kindOf(f)
+		if kind < best {
+			best, groups = kind, groups[:0]
+		}
+		if kind == best && kind < none {
+			groups = append(groups, all[i:k])
 		}
 		i = k
 	}
-	for _, groups := range [][][]entry{exact, wide, plain} {
-		if len(groups) > 0 {
-			return groups, true
-		}
-	}
-	return rest, !f.HasLine && len(rest) > 0
+	return groups, best < none
 }
 
 // chains returns the possible functions of a group, innermost first, one chain for each line of source that a single line may have been.
-// gone is set if they are not shown. several is set if there are other groups.
-func (m *Map) chains(g []entry, f Frame, several bool, thrown string) (chains [][]Frame, gone bool) {
-	lines := make([][]int, len(g))
+// A chain is empty if its functions are not shown. several is set if there are other groups.
+func (m *Map) chains(g []entry, f Frame, several bool, thrown string) (chains [][]Frame) {
+	known := true // the line of each function
 	switch e := &g[0]; {
-	case e.from >= 0 && !f.HasLine && !(e.from == 0 && (e.to == 0 || e.to == catchAll)):
-		g, lines = g[len(g)-1:], lines[len(g)-1:] // which of the inlined functions it is, only the line says
+	case !f.HasLine && e.from > 0:
+		g, known = g[len(g)-1:], false // which of the inlined functions it is, only the line says
 	case !f.HasLine && (several && e.from < 0 || slices.ContainsFunc(g, func(e entry) bool { return e.first < e.last })):
-	default:
-		for i := range g {
-			lines[i] = g[i].lines(f)
-		}
+		known = false
 	}
-	shown := make([]bool, len(g))
+	remove := 0
 	for i := range g {
-		shown[i] = !g[i].synthesized
+		remove += g[i].removes(thrown)
 	}
-	if !slices.Contains(shown, true) {
-		for i := range shown {
-			shown[i] = true
-		}
+	if remove > len(g) {
+		remove = 0 // as R8 does
 	}
-	if n := g[len(g)-1].removes(thrown); n > 0 {
-		n, gone = min(n, len(g)), true
-		g, lines, shown = g[n:], lines[n:], shown[n:]
+	shown := g[remove:]
+	if outer := &g[len(g)-1]; len(shown) > 0 && (outer.synthesized || outer.outline) {
+		shown = shown[:len(shown)-1]
 	}
 	chains = [][]Frame{nil}
-	for i := range g {
-		if !shown[i] {
-			continue
+	for i := range shown {
+		lines := []int{0}
+		if known {
+			lines = shown[i].lines(f)
 		}
 		var longer [][]Frame
 		for _, before := range chains {
-			for _, line := range append(lines[i][:len(lines[i]):len(lines[i])], make([]int, max(0, 1-len(lines[i])))...) {
+			for _, line := range lines {
 				if len(longer) < maxCandidates {
-					longer = append(longer, append(slices.Clip(before), m.named(f, g[i].class, g[i].method, line)))
+					longer = append(longer, append(slices.Clip(before), m.named(f, shown[i].class, shown[i].method, line)))
 				}
 			}
 		}
 		chains = longer
 	}
-	return chains, gone
+	return chains
 }
 
-// lines returns the lines of source that a frame may be in, none if that is not known.
+// lines returns the lines of source that a frame may be in, 0 for one that is not known.
 func (e *entry) lines(f Frame) []int {
 	switch {
 	case e.firsts == 0 && f.HasLine:
 		return []int{f.Line}
 	case e.firsts == 0:
-		return nil
+		return []int{0}
 	case e.firsts == 1 || e.first == e.last:
 		return []int{e.first}
-	case e.from >= 0 && e.from < e.to && e.to != catchAll:
-		return []int{min(e.first+f.Line-e.from, e.last)}
+	case e.from >= 0 && e.to-e.from == e.last-e.first:
+		return []int{e.first + max(f.Line-e.from, 0)}
 	case e.last-e.first >= maxCandidates:
-		return nil
+		return []int{0}
 	}
 	var all []int
 	for line := e.first; line <= e.last; line++ {
@@ -199,16 +238,16 @@ func (e *entry) lines(f Frame) []int {
 }
 
 // removes returns how many inner functions are not shown right below an exception.
-func (e *entry) removes(thrown string) int {
-	if thrown == "" {
+func (e *entry) removes(thrown string) (n int) {
+	if thrown == "" || e.notes == nil {
 		return 0
 	}
-	for _, w := range e.rewrites {
+	for _, w := range e.notes.rewrites {
 		if len(w.throws) == 0 || slices.Contains(w.throws, "L"+strings.ReplaceAll(thrown, ".", "/")+";") {
-			return w.remove
+			n += w.remove
 		}
 	}
-	return 0
+	return n
 }
 
 // named returns a frame of a method, whose line is not known if it is 0. Its file is that of the map, or has the name of the outermost class.

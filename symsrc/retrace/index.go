@@ -13,15 +13,22 @@ import (
 )
 
 // index is where the classes of a map are, by their names in the log, and by those that they had.
-type index struct{ named, original table }
+type index struct {
+	named, original table
+	// thrown are the exceptions below which frames are not shown: the first comment about each. formats is where versions of the format
+	// begin, by their offsets, with a format in place of a hash.
+	thrown, formats table
+}
 
 // table has the offsets of lines by the hashes of names: entries of a hash and an offset, little-endian, in this order.
 type table []byte
 
 const (
-	indexMagic = "qss-filter map 1\n"
+	indexMagic = "qss-filter map 2\n"
 	entrySize  = 8 + 4
 	maxLine    = 1 << 20 // of a class, in bytes
+	maxFormats = 1 << 10 // of a map
+	maxThrown  = 1 << 8
 )
 
 // hash returns the hash of a name, FNV-1a (RFC draft-eastlake-fnv §2).
@@ -42,15 +49,12 @@ type place struct {
 // newIndex reads a map. A line that is too long is none of a class.
 func newIndex(in io.Reader) (x index, err error) {
 	r := bufio.NewReaderSize(in, maxLine)
-	var named, original []place
+	var b indexBuilder
 	at, cut := int64(0), false
 	for {
 		line, err := r.ReadSlice('\n')
-		if c := bytes.TrimSuffix(line, []byte("\n")); !cut && len(c) > 0 && c[0] != ' ' && c[0] != '\t' && c[0] != '#' {
-			if was, name, ok := classLine(c); ok {
-				named = append(named, place{hash(name), uint32(at)})
-				original = append(original, place{hash(was), uint32(at)})
-			}
+		if !cut {
+			b.line(bytes.TrimSuffix(line, []byte("\n")), uint32(at))
 		}
 		at += int64(len(line))
 		if cut = errors.Is(err, bufio.ErrBufferFull); err != nil && !cut {
@@ -60,15 +64,70 @@ func newIndex(in io.Reader) (x index, err error) {
 			break
 		}
 	}
-	if len(named) == 0 {
+	if len(b.named) == 0 {
 		return x, ErrNoMap
 	}
-	return index{newTable(named), newTable(original)}, nil
+	return index{newTable(b.named), newTable(b.original), newTable(b.thrown), encoded(b.formats)}, nil
 }
 
-// newTable returns a table of entries.
+// indexBuilder takes the lines of a map.
+type indexBuilder struct{ named, original, thrown, formats []place }
+
+// line takes a line at an offset.
+func (b *indexBuilder) line(line []byte, at uint32) {
+	if len(line) == 0 {
+		return
+	}
+	if line[0] == ' ' || line[0] == '\t' {
+		if line = bytes.TrimLeft(line, " \t"); len(line) > 0 && line[0] == '#' && bytes.Contains(line, throwsWord) {
+			b.throws(line, at)
+		}
+		return
+	}
+	if line[0] != '#' {
+		if was, name, ok := classLine(line); ok {
+			b.named = append(b.named, place{hash(name), at})
+			b.original = append(b.original, place{hash(was), at})
+		}
+		return
+	}
+	if bytes.Contains(line, throwsWord) {
+		b.throws(line, at)
+	}
+	if bytes.Contains(line, formatWord) {
+		if version, ok := formatIn(line); ok && len(b.formats) < maxFormats {
+			b.formats = append(b.formats, place{uint64(parseFormat(version)), at})
+		}
+	}
+}
+
+// throwsWord stands before the name of an exception in a condition.
+var throwsWord = []byte("throws(L")
+
+// throws takes the exceptions of a comment about frames.
+func (b *indexBuilder) throws(line []byte, at uint32) {
+	for {
+		_, rest, found := bytes.Cut(line, throwsWord)
+		if !found {
+			return
+		}
+		var name []byte
+		name, line, _ = bytes.Cut(rest, []byte(";"))
+		h := hash(bytes.ReplaceAll(name, []byte("/"), []byte(".")))
+		if len(b.thrown) < maxThrown && !slices.ContainsFunc(b.thrown, func(p place) bool { return p.hash == h }) {
+			b.thrown = append(b.thrown, place{h, at})
+		}
+	}
+}
+
+// newTable returns a table of entries, sorted by their hashes.
 func newTable(all []place) table {
 	slices.SortFunc(all, func(a, b place) int { return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.at, b.at)) })
+	return encoded(all)
+}
+
+// encoded returns a table of entries in their order.
+func encoded(all []place) table {
 	t := make(table, 0, len(all)*entrySize)
 	for _, p := range all {
 		t = binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint64(t, p.hash), p.at)
@@ -95,29 +154,51 @@ func (t table) all(name string) iter.Seq[uint32] {
 	}
 }
 
-// encode returns an index as a cache keeps it.
+// formatAt returns the version of the format of the class at an offset.
+func (x *index) formatAt(at uint32) (version format) {
+	for i := range len(x.formats) / entrySize {
+		p := x.formats.entry(i)
+		if p.at > at {
+			break
+		}
+		version = format(p.hash)
+	}
+	return version
+}
+
+// tables are those of an index.
+func (x *index) tables() [4]*table { return [...]*table{&x.named, &x.original, &x.thrown, &x.formats} }
+
+// encode returns an index as a cache keeps it: the length of each table, and then the tables.
 func (x *index) encode() []byte {
-	b := binary.LittleEndian.AppendUint32([]byte(indexMagic), uint32(len(x.named)))
-	return append(append(b, x.named...), x.original...)
+	b := []byte(indexMagic)
+	for _, t := range x.tables() {
+		b = binary.LittleEndian.AppendUint32(b, uint32(len(*t)))
+	}
+	for _, t := range x.tables() {
+		b = append(b, *t...)
+	}
+	return b
 }
 
 // decode reads an index of a map of that many bytes. It fails on what is none.
 func (x *index) decode(b []byte, size int) bool {
 	b, ok := bytes.CutPrefix(b, []byte(indexMagic))
-	if !ok || len(b) < 4 {
+	if !ok || len(b) < 4*len(x.tables()) {
 		return false
 	}
-	n := int64(binary.LittleEndian.Uint32(b))
-	if b = b[4:]; n == 0 || n%entrySize != 0 || int64(len(b)) != 2*n {
-		return false
-	}
-	x.named, x.original = table(b[:n]), table(b[n:])
-	for _, t := range []table{x.named, x.original} {
-		for i := range len(t) / entrySize {
-			if int64(t.entry(i).at) >= int64(size) {
+	lengths, b := b, b[4*len(x.tables()):]
+	for i, t := range x.tables() {
+		n := uint64(binary.LittleEndian.Uint32(lengths[4*i:]))
+		if n > uint64(len(b)) || n%entrySize != 0 {
+			return false
+		}
+		*t, b = table(b[:n]), b[n:]
+		for k := range len(*t) / entrySize {
+			if int64(t.entry(k).at) >= int64(size) {
 				return false
 			}
 		}
 	}
-	return true
+	return len(b) == 0 && len(x.named) > 0
 }

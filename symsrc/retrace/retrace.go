@@ -3,6 +3,7 @@
 //
 //	retrace.go  Map
 //	index.go    where the classes of a map are
+//	format.go   versions of the format
 //	class.go    a class of a map, which is parsed when it is first asked for
 //	frame.go    what a frame was
 package retrace
@@ -11,12 +12,10 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -29,9 +28,8 @@ type Header struct {
 	ID, Hash string
 	// Compiler and CompilerVersion name what has written the map.
 	Compiler, CompilerVersion string
-	// Version is that of the format, "" for none. Newer is set if it is one after 2.2.
+	// Version is that of the format, "" for none.
 	Version string
-	Newer   bool
 }
 
 const (
@@ -178,10 +176,8 @@ func (m *Map) readHeader() {
 		value = strings.TrimSpace(value)
 		switch {
 		case bytes.HasPrefix(text, []byte("{")):
-			var c comment
-			if json.Unmarshal(text, &c) == nil && c.ID == "com.android.tools.r8.mapping" {
-				m.header.Version = c.Version
-				m.header.Newer = newer(c.Version)
+			if version, ok := formatIn(line); ok {
+				m.header.Version = version
 			}
 		case !found:
 		case key == "pg_map_id":
@@ -194,14 +190,6 @@ func (m *Map) readHeader() {
 			m.header.CompilerVersion = value
 		}
 	}
-}
-
-// newer reports whether a version of the format is one after 2.2.
-func newer(version string) bool {
-	major, minor, _ := strings.Cut(version, ".")
-	a, err := strconv.Atoi(major)
-	b, _ := strconv.Atoi(minor)
-	return err == nil && (a > 2 || a == 2 && b > 2)
 }
 
 // Header returns what the map says of itself.
@@ -223,6 +211,14 @@ func (m *Map) Class(obfuscated string) (original string, ok bool) {
 	}
 	before, _, _ := classLine(m.line(at))
 	return string(before), true
+}
+
+// Throws reports whether frames right below an exception of that name may not be shown.
+func (m *Map) Throws(name string) bool {
+	for range m.index.thrown.all(name) {
+		return true
+	}
+	return false
 }
 
 // line returns the line at an offset.
@@ -257,7 +253,7 @@ func (m *Map) at(at uint32) *class {
 	if c := m.parsed[at]; c != nil {
 		return c
 	}
-	c, size := parseClass(m.data[at:])
+	c, size := parseClass(m.data[at:], m.index.formatAt(at))
 	if m.kept += size; m.kept > keptText {
 		clear(m.parsed)
 		m.kept = size

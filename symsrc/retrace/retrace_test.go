@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -86,7 +87,8 @@ func TestBehaviors(t *testing.T) {
 		{"an inner class", "x.Y$In$1 -> a:\n void m() -> b", "a.b(S:1)", "x.Y$In$1.m(Y.java:1)"},
 		{"Kotlin's functions without a class", "x.FileKt -> a:\n void m() -> b", "a.b(S:1)\na.b(S.kt:1)", "x.FileKt.m(File.kt:1)\nx.FileKt.m(File.kt:1)"},
 		{"a constructor", "x.Y -> a:\n 1:1:void <init>():7:7 -> <init>", "a.<init>(S:1)", "x.Y.<init>(Y.java:7)"},
-		{"a function that the compiler has made", "x.Y -> a:\n 1:1:void z.L.s():3:3 -> b\n # {\"id\":\"com.android.tools.r8.synthesized\"}\n 1:1:void m():7 -> b", "a.b(S:1)", "x.Y.m(Y.java:7)"},
+		{"a function that the compiler has made", "x.Y -> a:\n 1:1:void z.L.s():3:3 -> b\n 1:1:void m():7 -> b\n # {\"id\":\"com.android.tools.r8.synthesized\"}\n 2:2:void m():8 -> b", "a.b(S:1)\na.b(S:2)",
+			"z.L.s(L.java:3)\ndropped"},
 		{"an outline", "x.Y -> a:\n 1:2:int out():0 -> o\n # {\"id\":\"com.android.tools.r8.outline\"}\n 4:4:void m():11:11 -> b\n 5:5:void n():12:12 -> b\n" +
 			" 27:27:void m():0:0 -> b\n # {\"id\":\"com.android.tools.r8.outlineCallsite\",\"positions\":{\"1\":4,\"2\":5},\"outline\":\"La;o()I\"}",
 			"a.o(S:2)\na.b(S:27)\na.b(S:4)", "dropped\nx.Y.n(Y.java:12)\nx.Y.m(Y.java:11)"},
@@ -96,7 +98,7 @@ func TestBehaviors(t *testing.T) {
 			"x.Y.m(Y.java:7)\nz.C.check(C.java:23) > x.Y.m(Y.java:7)\nz.C.check(C.java:23) > x.Y.m(Y.java:7)"},
 		{"comments that mean nothing here", "x.Y -> a:\n# {\"id\":\"com.android.tools.r8.residualsignature\",\"signature\":\"()V\"}\n# {broken\n# words\n int f -> f\n 1:1:void m():7:7 -> b", "a.b(S:1)", "x.Y.m(Y.java:7)"},
 	} {
-		m, err := retrace.Read("map", []byte(c.text+"\n"))
+		m, err := retrace.Read("map", []byte(`# {"id":"com.android.tools.r8.mapping","version":"2.2"}`+"\n"+c.text+"\n"))
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -123,7 +125,7 @@ func TestHeader(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := m.Header(), (retrace.Header{ID: "4f1b", Hash: "SHA-256 4f1b22", Compiler: "R8", CompilerVersion: "9.0.32", Version: "2.3", Newer: true}); got != want {
+	if got, want := m.Header(), (retrace.Header{ID: "4f1b", Hash: "SHA-256 4f1b22", Compiler: "R8", CompilerVersion: "9.0.32", Version: "2.3"}); got != want || !slices.Equal(m.Newer(), []string{"2.3"}) {
 		t.Errorf("%+v", got)
 	}
 	if class, ok := m.Class("a"); !ok || class != "x.Y" {
