@@ -123,7 +123,7 @@ func indexLater(self, dir string, j object.IndexJob) {
 	}
 	cmd, err := cache.Detach([]string{self, "cache", "index", "--cache-dir", dir, string(job)})
 	if err == nil {
-		_ = cmd.Wait() // an index that is missing makes the next run slower, and no answer wrong
+		go cmd.Wait() // an index that is missing makes the next run slower, and no answer wrong
 	}
 }
 

@@ -147,7 +147,7 @@ func (o *Options) Source() (src symsrc.Source, close func(), err error) {
 		native.UseIndexes(o.Files.CacheDir, cache.ProgramIdentity(), o.Index)
 	}
 	engine := symsrc.Source(native)
-	closeEngine := closeFinder
+	closeEngine := func() { native.WaitIndexes(); closeFinder() }
 	if o.Programs.Wanted() {
 		o.Programs.Rootfs, o.Programs.Warn = o.Files.Rootfs, o.warn
 		o.Programs.DebugRoots = slices.Concat(o.Files.DebugRoots, o.Files.BuildIDDirs)

@@ -16,6 +16,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -57,14 +58,15 @@ const retryIndex = 24 * time.Hour
 type indexes struct {
 	dir, program      string
 	build             func(IndexJob)
-	min, max, reserve int64 // see minIndexed, maxIndexes, indexReserve
+	starting          sync.WaitGroup // calls of build
+	min, max, reserve int64          // see minIndexed, maxIndexes, indexReserve
 	age               time.Duration
 }
 
 // IndexJob says which files need an index.
 type IndexJob struct {
 	BuildID    string // of the files, hexadecimal; "" if it is not checked
-	Elf, Debug string // paths; "" for none
+	Elf, Debug string // absolute paths; "" for none
 	// Status codes of Elf and Debug.
 	ElfStatus, DebugStatus symsrc.Status
 }
@@ -95,14 +97,22 @@ type found struct{ files *symsrc.Files }
 func (f found) Find(context.Context, symsrc.Module) *symsrc.Files { return f.files }
 
 // UseIndexes makes the source answer from the indexes in dir/index that the same program has written, as identified by program. For other
-// modules with much debug information it calls build, which may be nil, at their second query and at most once; build should have the
-// index written by IndexJob.Run in another process. An empty dir, the default, disables indexes. Call it before the first query. It does
-// nothing on systems where index files cannot be mapped.
+// modules with much debug information it calls build, which may be nil, at their second query and at most once; build should start
+// another process, in which IndexJob.Run writes the index, and not wait for it. An empty dir, the default, disables indexes. Call it
+// before the first query. It does nothing on systems where index files cannot be mapped.
 func (s *Source) UseIndexes(dir, program string, build func(IndexJob)) {
 	s.indexes = nil
 	if dir != "" && program != "" && canIndex {
 		s.indexes = &indexes{dir: filepath.Join(dir, "index"), program: program, build: build,
 			min: minIndexed, max: maxIndexes, reserve: indexReserve, age: minIndexedAge}
+	}
+}
+
+// WaitIndexes waits until all calls of build have returned. Call it before the program exits, because it may exit before build has
+// started the other process.
+func (s *Source) WaitIndexes() {
+	if s.indexes != nil {
+		s.indexes.starting.Wait()
 	}
 }
 
@@ -162,11 +172,15 @@ func (t *indexes) describe(m *module) *moduleIndex {
 	if late := m.file.runtimeFile.path; late != "" {
 		x.job.Elf, x.job.ElfStatus = late, m.files.ElfStatus
 	}
-	if x.job.Debug == "" {
-		x.job.DebugStatus = symsrc.NotFound
-	}
-	if x.job.Elf == "" {
-		x.job.ElfStatus = symsrc.NotFound
+	for _, file := range []struct {
+		path   *string
+		status *symsrc.Status
+	}{{&x.job.Elf, &x.job.ElfStatus}, {&x.job.Debug, &x.job.DebugStatus}} {
+		if *file.path == "" {
+			*file.status = symsrc.NotFound
+		} else if abs, err := filepath.Abs(*file.path); err == nil { // the process that writes the index has another working directory
+			*file.path = abs
+		}
 	}
 	sum := sha256.Sum256(x.head)
 	x.name = hex.EncodeToString(sum[:16])
@@ -269,7 +283,7 @@ func (x *moduleIndex) want() {
 		return
 	}
 	if time.Since(x.stamp) > x.of.age {
-		go x.of.build(x.job)
+		x.of.starting.Go(func() { x.of.build(x.job) })
 	}
 }
 
