@@ -36,17 +36,19 @@ import (
 var Program = cli.Program{
 	Name: "qss-filter", Version: version, About: about, Description: description, Uses: []string{"[flags] -- COMMAND [ARGUMENT ...]"},
 	Exit: exits, Environment: environment, Files: files, SeeAlso: seeAlso, Date: date, Stdout: os.Stdout, Warn: warn, Named: named,
-	Letters: letters, Layout: layout, Habits: habits, Topics: topics, Starts: []string{"backend", "llvm", "gnu", "c", "on-dumpfile"},
+	Letters: letters, Layout: layout, Habits: habits, Words: commandWords, Topics: topics, Starts: []string{"backend", "llvm", "gnu", "c", "on-dumpfile"},
 	Theme: func(color string) *sgr.Theme { return theme(os.Stdout, color) },
 	Commands: []*cli.Command{
 		{Args: "[FILE ...]", Note: "reads standard input without FILE, or for -", Common: common, Examples: examples, Setup: filterCommand,
 			Rewrite: rewrite, Config: configured},
 		{Name: "doctor", Args: "[LOG]", Note: "reads standard input without LOG", Most: 1, Common: doctorCommon, Rewrite: longForms,
 			About: "explains why frames of a log have no names, and what to try", Setup: doctorCommand},
-		{Name: "tree", Args: "[DIR]", Most: 1, Rewrite: longForms, Habits: treeHabits, About: "reads all logs below a directory at once, and reports on their stacks", Setup: treeCommand},
+		{Name: "tree", Args: "DIR", Most: 2, Common: treeCommon, Examples: treeExamples, Rewrite: longForms, Habits: treeHabits,
+			About: "reads all logs below a directory at once, and reports on their stacks", Setup: treeCommand},
 		{Name: "modules", Args: "LOG ...", Least: 1, About: "lists the modules that logs name, with their build IDs", Setup: modulesCommand},
 		{Name: "symbolize", Args: "FILE|BUILDID|DIR [[FILE@]0xADDRESS|FUNCTION+0xOFFSET ...]", Least: 1,
-			Note:  "reads addresses from standard input where none is given; with -e FILE, and with -a -C -f -i -p -s, answers as addr2line, with --output-style=LLVM|GNU|JSON as llvm-symbolizer",
+			Note: "reads addresses from standard input where none is given; with -e FILE and -a -C -f -i -p -s it answers as addr2line, " +
+				"with --output-style=LLVM|GNU|JSON as llvm-symbolizer",
 			About: "names addresses of a program or library", Setup: symbolizeCommand},
 		{Name: "where", Args: "BUILDID|FILE", Least: 1, Most: 1, About: "shows how the files of one module are found", Setup: whereCommand},
 		{Name: "import", Args: "INPUT", Least: 1, Most: 1, About: "prints a trace of Scaler, PerFlow or ChopStiX as markup and frames", Setup: importCommand},
@@ -54,7 +56,7 @@ var Program = cli.Program{
 		{Name: "worker", About: "annotates the logs of a fleet, from and to NATS JetStream", Common: workerCommon, Setup: workerCommand},
 		{Name: "publish", About: "sends a log to NATS JetStream, for workers", Setup: publishCommand},
 		{Name: "schema", About: "prints the JSON Schema of what --json writes", Setup: schemaCommand},
-		{Name: "cache", Args: "stats|clear|path|serve", Least: 1, Most: 2, About: "looks after the answers that are kept", Setup: cacheCommand,
+		{Name: "cache", Args: "stats|clear|path", Least: 1, Most: 2, About: "looks after the answers that are kept", Setup: cacheCommand,
 			Config: func(fs *cli.Flags) bool { return !slices.Contains(fs.Args(), "serve") }}, // filters start it, with all its flags
 	},
 }

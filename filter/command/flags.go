@@ -52,7 +52,7 @@ func shapeFlags(fs *flag.FlagSet, o *filter.Options) {
 		o.SourceLines = 2*int(n) + 1
 		return nil
 	})
-	fs.Func("path-map", "sources built below FROM are below TO, as `FROM=TO`; FROM= leaves FROM out of what is shown", pathMap(&o.Names))
+	fs.Func("path-map", "`FROM=TO`: sources that were built below FROM lie below TO; FROM= leaves FROM out of paths", pathMap(&o.Names))
 	fs.BoolVar(&o.Explain, "explain", false, "say at each frame without a name why")
 }
 
@@ -62,7 +62,7 @@ func addressFlags(fs *flag.FlagSet, o *filter.Options) {
 		"auto", "exact", "return")
 	choice(fs, &o.By, "process-key", "`WHAT` tells processes apart: auto, pid, host+pid, none (one address space)",
 		"auto", "pid", "host+pid", "none")
-	fs.Var(&o.Lookahead, "lookahead", "wait `LINES|TIME` for a list of mappings below the frames")
+	fs.Var(&o.Lookahead, "lookahead", "`LINES|TIME`: hold frames that long for a list of mappings below them")
 }
 
 // formValue is --frames.
@@ -119,7 +119,7 @@ type format struct {
 // register adds the flags that set x.
 func (x *format) register(fs *flag.FlagSet) {
 	fs.BoolVar(&x.isJSON, "json", false, "write a JSON object for each line (see help json)")
-	fs.BoolVar(&x.json.FramesOnly, "only-stacks", false, "leave out lines that hold nothing")
+	fs.BoolVar(&x.json.FramesOnly, "only-stacks", false, "leave out lines without frames, modules and mappings")
 }
 
 // use sets the format in options.
@@ -144,8 +144,8 @@ func mapsFlags(fs *flag.FlagSet, x *filter.Extras) {
 // flags adds the flags of a filter's additional files, and of the user's commands.
 func (t *triggers) flags(fs *flag.FlagSet, x *filter.Extras) {
 	mapsFlags(fs, x)
-	fs.StringVar(&x.DumpContext, "dump-context", "", "write modules and mappings to `FILE` as JSON, at each reset and at the end")
-	fs.Func("on-dumpfile", "run a command for each dumpfile element, as `TYPE=COMMAND`; $1 $2 $3 are file, type, name", t.add)
+	fs.StringVar(&x.DumpContext, "dump-context", "", "write the modules and mappings to `FILE` as JSON, at each reset and at the end")
+	fs.Func("on-dumpfile", "`TYPE=COMMAND`: run COMMAND for each dumpfile element of TYPE; $1, $2, $3 are the file of modules, the type, the name", t.add)
 }
 
 // llvmFlags adds the flags of llvm-symbolizer, with the same names. If two flags contradict each other, the last one counts.
@@ -181,7 +181,7 @@ func setFunctions(o *llvm.Options, kind string) error {
 // childFlags adds the flag of a command after --.
 func childFlags(fs *flag.FlagSet, o *child.Options) {
 	o.Linger = child.DefaultLinger
-	fs.Var((*lingerValue)(&o.Linger), "linger", "wait `TIME` of silence for processes that a command after -- has left; forever for all")
+	fs.Var((*lingerValue)(&o.Linger), "linger", "wait for processes that the command after -- has left, until they are silent for `TIME`; forever waits for their end")
 }
 
 // treeFlags adds the flags of a tree of logs.
@@ -189,10 +189,10 @@ func treeFlags(fs *flag.FlagSet, o *tree.Options) {
 	fs.StringVar(&o.Output, "output", "", "write what the logs become below `DIR`, with the reports")
 	fs.BoolVar(&o.Follow, "follow", false, "follow symbolic links out of the tree, and to directories")
 	choice(fs, &o.Form, "frames", "`FORM` of named frames: append (below), short (in place), full", "append", "short", "full")
-	list(fs, &o.Include, "include", "read only files that match `GLOB`, such as *.log; source code, too")
+	list(fs, &o.Include, "include", "read only files that match `GLOB`, such as *.log, even if they are source code")
 	list(fs, &o.Exclude, "exclude", "do not read files and directories that match `GLOB`")
-	fs.StringVar(&o.Report, "report", "", "write the tables and the page of stacks to `DIR` instead")
-	fs.Var((*jobs)(&o.Jobs), "jobs", "read `NUMBER` logs at once; auto is one per core")
+	fs.StringVar(&o.Report, "report", "", "write the tables and the page of stacks to `DIR`, not to that of --output")
+	fs.Var((*jobs)(&o.Jobs), "jobs", "read `NUMBER` logs at once; auto is one for each core")
 	fs.BoolVar(&o.Benchmark, "stats", false, "report at the end what the run took: time by stage")
 	fs.BoolVar(&o.Verbose, "verbose", false, "report each search for a module, and each log that is done")
 }
@@ -237,7 +237,7 @@ func importFlags(fs *flag.FlagSet, o *importer.Options) {
 	fs.Int64Var(&o.PID, "pid", 0, "ChopStiX: only the sessions of process `PID`")
 	fs.IntVar(&o.Session, "session", 0, "ChopStiX: only session `N`, counted from 1")
 	fs.BoolVar(&o.WriteCounts, "write-counts", false, "ChopStiX: fill the annotation tables of a copy, NAME.counts.db")
-	fs.BoolVar(&o.InPlace, "in-place", false, "ChopStiX: fill those of the database itself")
+	fs.BoolVar(&o.InPlace, "in-place", false, "ChopStiX: fill the annotation tables of the database itself")
 	profileFlags(fs, o)
 }
 
@@ -316,7 +316,7 @@ func chainFlags(fs *flag.FlagSet, o *chain.Options) {
 // locateFlags adds the flags for places of files.
 func locateFlags(fs *flag.FlagSet, o *locate.Options) {
 	list(fs, &o.Symbols, "symbols", "search `PATH` for symbols: any tree, file, archive or store")
-	list(fs, &o.Rootfs, "rootfs", "the log's paths lie below `DIR` [default: /]")
+	list(fs, &o.Rootfs, "rootfs", "look for the paths of the log below `DIR` [default: /]")
 	list(fs, &o.DebugRoots, "debug-root", "`DIR` like /usr/lib/debug, as QSS has it")
 	list(fs, &o.Objects, "obj", "`FILE`: one unstripped file, as llvm has it")
 	list(fs, &o.BuildIDDirs, "debug-file-directory", "`DIR` of build IDs, as llvm has it")
@@ -324,7 +324,7 @@ func locateFlags(fs *flag.FlagSet, o *locate.Options) {
 
 // javaFlags adds the flag for maps of names of Java.
 func javaFlags(fs *flag.FlagSet, o *chain.Options) {
-	list(fs, &o.Maps, "map", "`FILE` with the names of obfuscated Java: mapping.txt of R8 or ProGuard, that of the app first")
+	list(fs, &o.Maps, "map", "read the names of obfuscated Java from `FILE`, a mapping.txt of R8 or ProGuard; that of the app first")
 }
 
 // otherSymbolFlags are flags of chainFlags that help does not show: the names that QSS and llvm have for them.
@@ -332,7 +332,7 @@ var otherSymbolFlags = []string{"debug-root", "obj", "debug-file-directory", "no
 
 // debuginfodFlags adds the flags of debuginfod servers.
 func debuginfodFlags(fs *flag.FlagSet, o *debuginfod.Options) {
-	fs.Func("debuginfod", "ask the server at `URL|off`, in place of $DEBUGINFOD_URLS", func(value string) error {
+	fs.Func("debuginfod", "`URL|off`: ask the debuginfod server at URL, not those of $DEBUGINFOD_URLS; off asks none", func(value string) error {
 		switch value {
 		case "off":
 			o.Off = true
@@ -351,7 +351,7 @@ func debuginfodFlags(fs *flag.FlagSet, o *debuginfod.Options) {
 		return nil
 	})
 	action(fs, "no-debuginfod", "the same as --debuginfod=off, as llvm has it", func() { o.Off = true })
-	fs.Func("debuginfod-timeout", "wait `TIME` for servers in all; downloads then go on [default: 10s]",
+	fs.Func("debuginfod-timeout", "wait for servers no longer than `TIME` in all; downloads go on after it [default: 10s]",
 		func(value string) error {
 			d, err := time.ParseDuration(value)
 			if seconds, e := strconv.ParseFloat(value, 64); e == nil {
@@ -385,7 +385,7 @@ func cacheServer(dir string, max int64) []string {
 
 // programFlags adds the flags of programs that replace the built-in reader.
 func programFlags(fs *flag.FlagSet, o *addr2line.Options) {
-	fs.Func("backend", "look addresses up with another reader: `llvm|gnu|PROGRAM`", func(value string) error {
+	fs.Func("backend", "`llvm|gnu|PROGRAM`: let llvm-symbolizer, addr2line or a program like them look addresses up", func(value string) error {
 		o.LLVM, o.GNU, o.Path = value == "llvm", value == "gnu", ""
 		if value == "" {
 			return errors.New("want llvm, gnu or a program")
@@ -416,7 +416,7 @@ func sourceFlags(fs *flag.FlagSet, o *sources.Options) {
 
 // symbolizeFlags adds the flags of `symbolize`.
 func symbolizeFlags(fs *flag.FlagSet, o *symbolize.Options) {
-	fs.BoolVar(&o.JSON, "json", false, "print one JSON object per address")
+	fs.BoolVar(&o.JSON, "json", false, "print a JSON object for each address")
 	fs.BoolVar(&o.NoDemangle, "no-demangle", false, "keep the names of functions as the file has them")
 }
 
@@ -430,7 +430,7 @@ func dumpFlags(fs *flag.FlagSet, o *dumpsym.Options) {
 func connectionFlags(fs *flag.FlagSet, c *worker.Connection) {
 	fs.StringVar(&c.URLs, "nats", worker.DefaultURL, "`URL[,URL]` of NATS servers; tls://, user:password@ and tokens as NATS has them")
 	fs.StringVar(&c.Credentials, "nats-creds", "", "`FILE` of credentials")
-	fs.StringVar(&c.CA, "nats-ca", "", "`FILE` of certificates that servers are trusted by (PEM)")
+	fs.StringVar(&c.CA, "nats-ca", "", "`FILE` with the certificates of authorities to trust (PEM)")
 	fs.StringVar(&c.Certificate, "nats-cert", "", "`FILE` of the client's certificate (PEM)")
 	fs.StringVar(&c.Key, "nats-key", "", "`FILE` of the client's key (PEM)")
 	fs.BoolVar(&c.LogJSON, "log-json", false, "write diagnostics as lines of JSON")
@@ -442,16 +442,16 @@ func workerFlags(fs *flag.FlagSet, o *worker.Options) {
 	fs.StringVar(&o.Stream, "stream", "LOGS", "`NAME` of the stream with the lines; created if it does not exist")
 	fs.StringVar(&o.In, "in", "logs.>", "`SUBJECT` of lines in that stream")
 	fs.StringVar(&o.Key, "key", "", "`SUBJECT` whose wildcards tell processes apart, as logs.{host}.{pid}.* [default: all wildcards of --in]")
-	fs.StringVar(&o.Out, "out", "annotated.>", "`SUBJECT` of annotated lines; > is the key")
+	fs.StringVar(&o.Out, "out", "annotated.>", "`SUBJECT` of annotated lines; > stands for the key")
 	fs.StringVar(&o.OutStream, "out-stream", "", "`NAME` of the stream of annotated lines; created if it does not exist [default: from --out]")
 	fs.StringVar(&o.Durable, "durable", "qss-filter", "`NAME` that the workers of a fleet share")
 	fs.IntVar(&o.Partitions, "partitions", 16, "`N` partitions in streams that are created: as many workers can share the work")
 	fs.IntVar(&o.Replicas, "replicas", 1, "`N` servers that keep what is created")
-	fs.IntVar(&o.Parallel, "workers-per-host", 0, "`N` lines that are annotated at once [default: one per core]")
-	fs.IntVar(&o.Filters, "filters", 4096, "`N` processes at most that are held in memory; the others are restored when they write again")
+	fs.IntVar(&o.Parallel, "workers-per-host", 0, "annotate `N` lines at once [default: one for each core]")
+	fs.IntVar(&o.Filters, "filters", 4096, "hold at most `N` processes in memory; the others are restored when they write again")
 	o.Memory = worker.DefaultMemory
-	fs.Var((*bytesValue)(&o.Memory), "filters-memory", "`SIZE` that these processes take at most, all together, such as 2G: beyond it those that have not written for longest are restored when they write again")
-	fs.DurationVar(&o.Idle, "idle", time.Second, "`TIME` that a folded line and the like waits for what may still belong to it")
+	fs.Var((*bytesValue)(&o.Memory), "filters-memory", "hold at most `SIZE` of them, such as 2G; those that have been silent longest go first")
+	fs.DurationVar(&o.Idle, "idle", time.Second, "hold a line for `TIME` where the next one may belong to it")
 	fs.StringVar(&o.Metrics, "metrics", "", "`ADDRESS` to serve /metrics and /healthz at, such as :9464")
 }
 

@@ -155,6 +155,9 @@ func named(err error) error {
 	if failed, ok := errors.AsType[*fs.PathError](err); ok && failed.Path == os.Stdout.Name() { // whatever that is
 		text = strings.Replace(text, failed.Error(), "write standard output: "+failed.Err.Error(), 1)
 	}
+	if missing, ok := errors.AsType[*fs.PathError](err); ok && strings.HasPrefix(missing.Path, "~") {
+		text += " (the shell expands ~ only at the start of a word: write a space in place of =)"
+	}
 	if avoidable, ok := errors.AsType[*symsrc.AvoidableError](err); ok && optionAdvice[avoidable.Option] != "" {
 		text += " (" + optionAdvice[avoidable.Option] + ")"
 	}

@@ -81,7 +81,6 @@ func schemaCommand(*cli.Flags) cli.Run {
 // cacheCommand is `qss-filter cache stats|clear|path|serve`.
 func cacheCommand(fs *cli.Flags) cli.Run {
 	o := &newSymbols().Cache
-	fs.Group("Cache")
 	fs.Register(with(cacheFlags, o))
 	fs.Hide("cache-db")
 	fs.Bool(&o.JSON, "json", "print JSON, of stats and path")

@@ -92,7 +92,7 @@ func (c *config) register(fs *cli.Flags) {
 	fs.Repeated("on-dumpfile")
 	fs.Words("linger", forever)
 	fs.String(&c.output, "output", "", "write the log to `FILE` in place of standard output")
-	fs.Word(&c.style.summary, "summary", "list modules without symbols `WHEN`: auto, always, never",
+	fs.Word(&c.style.summary, "summary", "say at the end `WHEN` names are missing: auto, always, never",
 		"auto", "always", "never")
 	fs.Bool(&c.style.quiet, "quiet", "write no warnings and no summary")
 	fs.Register(func(set *flag.FlagSet) {
@@ -100,7 +100,7 @@ func (c *config) register(fs *cli.Flags) {
 	})
 	fs.Hide("benchmark", coreFlag)
 	fs.Bool(&c.style.failUnresolved, "fail-unresolved", "exit with status 3 if a frame has no name, for tests")
-	fs.Word(&c.style.annotate, "annotate", "write an error for the first own line of each stack to standard error, as `CI` reads it: off, github", "off", "github")
+	fs.Word(&c.style.annotate, "annotate", "mark the first line of your own code in each stack for `CI`, on standard error: off, github", "off", "github")
 	c.styleFlags(fs)
 }
 
@@ -110,7 +110,7 @@ func (c *config) styleFlags(fs *cli.Flags) {
 	fs.Optional("source", around)
 	c.colorFlag(fs, "color what is added `WHEN`: auto, always, never")
 	c.namesFlag(fs)
-	fs.Word(&c.style.name, "style", "`STYLE` of all output: default, or llvm: as llvm-symbolizer --filter-markup, byte for byte", "default", "llvm")
+	fs.Word(&c.style.name, "style", "`STYLE` of all output: default, or llvm (as llvm-symbolizer --filter-markup, byte for byte)", "default", "llvm")
 	fs.Bool(&c.style.llvm, "filter-markup", "same as --style=llvm")
 	fs.Register(with(llvmFlags, &c.llvm))
 	fs.Words("functions", functionKinds...)

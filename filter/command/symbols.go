@@ -22,7 +22,6 @@ func symbolizeCommand(fs *cli.Flags) cli.Run {
 	var o symbolize.Options
 	s := newSymbols()
 	s.NoAnswers = true
-	fs.Group("Output")
 	fs.Register(with(symbolizeFlags, &o))
 	symbolFlags(fs, s)
 	return func() (int, error) {
@@ -89,7 +88,7 @@ func doctorCommand(fs *cli.Flags) cli.Run {
 	fs.Register(with(addressFlags, &c.options), with(mapsFlags, &c.extras))
 	fs.Hide(coreFlag)
 	fs.Bool(&asJSON, "json", "print JSON")
-	c.colorFlag(fs, "color the report `WHEN`: auto (on a terminal), always, never")
+	c.colorFlag(fs, "color the report `WHEN`: auto, always, never")
 	fs.Needs(programs, "c")
 	s := c.symbols
 	return func() (int, error) {
@@ -154,6 +153,7 @@ func dumpSymCommand(fs *cli.Flags) cli.Run {
 	s.Cache.Off = true
 	fs.Register(with(dumpFlags, &o))
 	symbolFlags(fs, s)
+	fs.Hide("no-cache", "cache-max") // it asks for no answers
 	return func() (int, error) {
 		s.Files.Arguments = fs.Args()
 		more := s.Warn

@@ -28,12 +28,23 @@ func topics() (all []cli.Topic) {
 }
 
 // common are the flags that -h shows.
-var common = []string{"symbols", "map", "rootfs", "debuginfod", "frames", "names", "source", "explain", "json", "color", "output", "summary",
+var common = []string{"symbols", "map", "rootfs", "debuginfod", "output", "frames", "names", "source", "color", "explain", "json",
 	"maps", "verbose", "help", "version"}
 
 // doctorCommon are those of doctor.
 var doctorCommon = []string{"symbols", "map", "rootfs", "debuginfod", "addresses", "process-key", "lookahead", "maps", "json", "no-cache", "print-config",
 	"h", "help"}
+
+// treeCommon are those of tree.
+var treeCommon = []string{"output", "include", "exclude", "jobs", "symbols", "map", "rootfs", "frames", "names", "only-stacks", "report", "json",
+	"fail-unresolved", "verbose", "help"}
+
+// treeExamples are the examples of tree.
+var treeExamples = [][2]string{
+	{"qss-filter tree logs -o out -s out/symbols", "name the frames of all logs, and list their stacks"},
+	{"qss-filter tree logs -o out --include '*.log'", "read only some files"},
+	{"qss-filter tree logs -o out --json", "print what was found, for a program"},
+}
 
 // examples are the examples of -h.
 var examples = [][2]string{
@@ -51,8 +62,10 @@ var letters = map[string]string{"symbols": "s", "output": "o", "quiet": "q", "ve
 var layout = []cli.Group{
 	{Title: "Logs", Flags: "include exclude follow jobs"},
 	{Title: "Symbols", Flags: "symbols map rootfs debuginfod debuginfod-timeout backend"},
-	{Title: "Output", Flags: "output frames names source source-root path-map hyperlink-format color explain only-stacks dedupe modules " +
-		"strip-ansi json style"},
+	{Title: "Traces and samples"},
+	{Title: "Fleet"},
+	{Title: "Output", Flags: "output name check frames names no-demangle source source-root path-map hyperlink-format color explain only-stacks " +
+		"dedupe modules strip-ansi json style"},
 	{Title: "Messages", Flags: "summary annotate fail-unresolved stats verbose quiet"},
 	{Title: "Processes and addresses", Flags: "process-key addresses lookahead maps linger"},
 	{Title: "Files beside the log", Flags: "report pprof folded dump-context on-dumpfile"},
@@ -69,11 +82,23 @@ var habits = map[string]string{
 	"f": "functions are always shown; to read a log give its name", "i": "inlined functions are always shown",
 	"p": "give the directory with --symbols DIR", "file": "give the log's name without a flag", "input": "give the log's name without a flag",
 	"sym": "use ndk-stack's directory with --symbols DIR", "dump": "give the log's name without a flag",
+	"symbol-path": "use --symbols DIR", "symbol-dir": "use --symbols DIR", "symdir": "use --symbols DIR", "sympath": "use --symbols DIR",
+	"log": "give the log's name without a flag", "in": "give the log's name without a flag",
+	"r": "'qss-filter tree DIR --output OUT' reads the logs in a directory", "recursive": "'qss-filter tree DIR --output OUT' reads the logs in a directory",
+	"z": "packed files are unpacked without a flag", "cache": "use --no-cache, or --cache-dir DIR", "no-json": "text is the default",
 	"symfs": "use --rootfs DIR", "sysroot": "use --rootfs DIR", "debug-dir": "use --symbols DIR", "solib-search-path": "use --symbols DIR",
 	"format": "use --json", "output-style": "use --json", "pretty": "use --frames=append",
 	"follow": "a log is read until it ends: tail -f LOG | qss-filter",
 	"pid":    "--process-key says what tells processes apart; --maps /proc/PID/maps gives the mappings of one",
 	"debug":  "use --verbose", "jsonl": "use --json", "offline": "use --debuginfod=off",
+}
+
+// commandWords say what to use in place of other programs' commands.
+var commandWords = map[string]string{
+	"version": "use --version", "run": "to run a program, write 'qss-filter -- PROGRAM …'", "exec": "to run a program, write 'qss-filter -- PROGRAM …'",
+	"addr2line": "there is 'qss-filter symbolize FILE 0xADDRESS'", "lookup": "there is 'qss-filter symbolize FILE 0xADDRESS'",
+	"filter": "give the log's name alone", "config": "use --print-config", "topics": "there is 'qss-filter help'",
+	"find": "there is 'qss-filter where BUILDID'", "dump": "there is 'qss-filter dump-sym FILE'",
 }
 
 // treeHabits say of the filter's flags what a tree of logs has in their place.
@@ -84,6 +109,7 @@ var treeHabits = map[string]string{
 	"folded": "read the logs one by one for profiles", "dump-context": "'qss-filter modules DIR' lists the modules",
 	"annotate":    "annotations are for the step of a test; the page of stacks has the lines",
 	"on-dumpfile": "read the logs one by one to run commands",
+	"i":           "give the directory of the logs without a flag",
 }
 
 const (

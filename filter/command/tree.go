@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -22,14 +23,13 @@ func treeCommand(fs *cli.Flags) cli.Run {
 	c.timed()
 	var summary, onlyStacks bool
 	symbolFlags(fs, c.symbols, with(programFlags, &c.symbols.Programs), with(sourceFlags, &c.symbols.Sources), with(javaFlags, c.symbols))
-	fs.Register(with(treeFlags, &c.tree), with(seedFlags, &c.tree), with(addressFlags, &c.options), with(shapeFlags, &c.options), func(set *flag.FlagSet) {
+	fs.Register(with(treeFlags, &c.tree), with(seedFlags, &c.tree), with(addressFlags, &c.options), with(shapeFlags, &c.options), with(mapsFlags, &c.extras), func(set *flag.FlagSet) {
 		action(set, "d", "demangle, as is the default", func() {})
 	})
-	fs.Hide(append(seedTreeFlags, "d")...)
+	fs.Hide(append(seedTreeFlags, "d", coreFlag)...)
 	fs.Repeated("path-map", "include", "exclude")
 	fs.Optional("source", around)
 	c.namesFlag(fs)
-	fs.String(&c.extras.Maps, "maps", "", "read mappings as in /proc/PID/maps from `FILE`, for all logs")
 	fs.Bool(&c.style.failUnresolved, "fail-unresolved", "exit with status 3 if a frame has no name, for tests")
 	fs.Bool(&onlyStacks, "only-stacks", "write only the stacks of each log, numbered")
 	fs.Bool(&summary, "json", "print the summary as JSON")
@@ -68,7 +68,7 @@ func treeCommand(fs *cli.Flags) cli.Run {
 
 // plainFlags adds the flags of the output of commands that read whole logs.
 func (c *config) plainFlags(fs *cli.Flags) {
-	c.colorFlag(fs, "color messages `WHEN`: auto (on a terminal), always, never")
+	c.colorFlag(fs, "color messages `WHEN`: auto, always, never")
 	fs.Bool(&c.style.quiet, "quiet", "write no warnings")
 }
 
@@ -85,6 +85,8 @@ func (c *config) inTree(onlyStacks bool) error {
 		return err
 	}
 	switch args := c.flags.Args(); {
+	case len(args) > 1:
+		return fmt.Errorf("%s: want one directory of logs; --output DIR names where they are written with names", args[1])
 	case c.tree.Input == "" && len(args) == 0:
 		return errors.New("want the directory of the logs")
 	case c.tree.Input == "":
@@ -135,7 +137,7 @@ func modulesCommand(fs *cli.Flags) cli.Run {
 		set.BoolVar(&c.tree.Check, "check", false, "add the file that is found, its build ID, and MISMATCH")
 		set.BoolVar(&c.tree.JSON, "json", false, "print JSON")
 		set.BoolVar(&c.tree.Follow, "follow", false, "follow symbolic links out of directories, and to directories")
-		set.Var((*jobs)(&c.tree.Jobs), "jobs", "read `NUMBER` logs at once; auto is one per core")
+		set.Var((*jobs)(&c.tree.Jobs), "jobs", "read `NUMBER` logs at once; auto is one for each core")
 	})
 	c.plainFlags(fs)
 	return func() (int, error) {

@@ -14,7 +14,7 @@ import (
 )
 
 // ErrCommand reports an unknown command name.
-var ErrCommand = errors.New("want stats, clear, path or serve")
+var ErrCommand = errors.New("want stats, clear or path")
 
 // ServeError says why a process does not serve a directory. The filter that started the process learns it from the exit status.
 type ServeError struct {

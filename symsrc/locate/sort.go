@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"debug/elf"
 	"encoding/hex"
-	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,13 +23,13 @@ func (o Options) sorted() (Options, error) {
 	for _, path := range paths {
 		info, err := os.Stat(path)
 		if err != nil {
-			return o, wrong("Symbols", fmt.Errorf("open %s: %w", path, cause(err)))
+			return o, wrong("Symbols", &fs.PathError{Op: "open", Path: path, Err: cause(err)})
 		}
 		switch {
 		case !info.IsDir():
 			f, err := openRegular(path, true)
 			if err != nil {
-				return o, wrong("Symbols", fmt.Errorf("open %s: %w", path, cause(err)))
+				return o, wrong("Symbols", &fs.PathError{Op: "open", Path: path, Err: cause(err)})
 			}
 			if isList(f) {
 				o.IDsTxt = append(slices.Clip(o.IDsTxt), path)

@@ -19,8 +19,10 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"os/exec"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -99,6 +101,8 @@ type Program struct {
 	Layout []Group
 	// Habits say what to use in place of flags that other programs have, by their names without hyphens.
 	Habits map[string]string
+	// Words say what to use in place of commands that other programs have.
+	Words map[string]string
 	// Topics returns the pages that `help TOPIC` prints; nil if there are none.
 	Topics func() []Topic
 	// Environment are the environment variables that the program reads, and Files the files.
@@ -146,7 +150,10 @@ func (p *Program) Run(args []string) (status int, err error) {
 	}
 	fs, run := p.flags(c)
 	args = fs.joined(args)
-	if err := cmp.Or(fs.oneHyphen(args), fs.parse(args)); err != nil {
+	if err := cmp.Or(p.oneHyphen(fs, args), fs.parse(args)); err != nil {
+		if wrong := p.mistaken(c, first, first); wrong != nil {
+			return Usage, wrong
+		}
 		return p.misused(c, p.suggested(c, fs, err))
 	}
 	switch {
@@ -155,7 +162,8 @@ func (p *Program) Run(args []string) (status int, err error) {
 	case fs.is("version"):
 		return p.print(p.Name + " " + p.Version() + "\n")
 	}
-	if err := p.misplaced(c, fs, first); err != nil {
+	files, _ := fs.Split()
+	if err := p.mistaken(c, files, first); err != nil {
 		return Usage, err
 	}
 	sources := fs.is("print-config")
@@ -255,8 +263,12 @@ func (p *Program) flags(c *Command) (fs *Flags, run Run) {
 	fs = p.newFlags(c.Name)
 	run = c.Setup(fs)
 	fs.Group("Help and configuration")
+	plain := !fs.set.HasFlags() // nothing to be configured
 	fs.set.Bool("no-config", false, "do not read the configuration")
 	fs.set.Bool("print-config", false, "print where the value of each flag comes from")
+	if plain {
+		fs.Hide("no-config", "print-config")
+	}
 	fs.set.BoolP("h", "h", false, "print one page of help")
 	fs.set.Bool("help", false, "print all flags")
 	if c.Name == "" {
@@ -326,14 +338,16 @@ func (p *Program) printed(text string, err error) (status int, _ error) {
 	return p.print(text)
 }
 
-// misplaced returns an error if the name of a missing file is that of a command, which must come before flags, or if it is the first
-// argument and nearly that of a command.
-func (p *Program) misplaced(c *Command, flags *Flags, args []string) error {
-	files, _ := flags.Split()
-	if c.Name != "" || len(files) == 0 {
+// mistaken returns an error if the first one of the files is missing and has the name of a command, which must come before flags; if
+// it is the first argument and nearly that of a command, or what another program calls one; or if it is the name of a program to be run.
+func (p *Program) mistaken(c *Command, files, args []string) error {
+	if c.Name != "" || len(files) == 0 || strings.HasPrefix(files[0], "-") {
 		return nil
 	}
 	name := files[0]
+	if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	commands := []string{"help"}
 	for _, named := range p.named() {
 		commands = append(commands, named.Name)
@@ -341,14 +355,19 @@ func (p *Program) misplaced(c *Command, flags *Flags, args []string) error {
 	at := slices.IndexFunc(commands, func(command string) bool {
 		return command == name || args[0] == name && near(command, name)
 	})
-	if at < 0 {
-		return nil
-	}
-	if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if commands[at] != name {
+	switch {
+	case at >= 0 && commands[at] == name:
+		return fmt.Errorf("%s: there is no such file, and a command comes before all flags: '%s %s …'", name, p.Name, name)
+	case at >= 0:
 		return fmt.Errorf("%s: there is no such file or command; there is '%s %s'", name, p.Name, commands[at])
+	case p.Words[name] != "" && args[0] == name:
+		return fmt.Errorf("%s: there is no such file or command; %s", name, p.Words[name])
 	}
-	return fmt.Errorf("%s: there is no such file, and a command comes before all flags: '%s %s …'", name, p.Name, name)
+	if _, err := exec.LookPath(name); err == nil && slices.Contains(p.Uses, runUse) {
+		return fmt.Errorf("%s: there is no such file; to run that program, write '%s -- %s …'", name, p.Name, name)
+	}
+	return nil
 }
+
+// runUse is the use of a program that runs commands.
+const runUse = "[flags] -- COMMAND [ARGUMENT ...]"

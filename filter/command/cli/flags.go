@@ -216,24 +216,27 @@ type group struct {
 }
 
 // grouped returns all flags that are not hidden by group: those without a group first, then the groups of the program's layout in
-// its order, then the others.
+// its order, then the others. A group of the layout begins with the flags that the layout names.
 func (f *Flags) grouped() []group {
 	f.file()
 	all := []group{{}}
 	at := map[string]int{"": 0}
-	for _, title := range f.titles {
-		at[title] = len(all)
-		all = append(all, group{title: title})
-	}
 	listed := map[string]bool{}
-	laid := make([]group, len(f.program.Layout))
-	for i, g := range f.program.Layout {
-		laid[i].title = g.Title
-		for _, one := range f.named(strings.Fields(g.Flags)) {
-			listed[one.Name] = true
-			if !one.Hidden {
-				laid[i].flags = append(laid[i].flags, one)
+	for _, g := range f.program.Layout {
+		one := group{title: g.Title}
+		for _, flag := range f.named(strings.Fields(g.Flags)) {
+			listed[flag.Name] = true
+			if !flag.Hidden {
+				one.flags = append(one.flags, flag)
 			}
+		}
+		at[g.Title] = len(all)
+		all = append(all, one)
+	}
+	for _, title := range f.titles {
+		if _, laid := at[title]; !laid {
+			at[title] = len(all)
+			all = append(all, group{title: title})
 		}
 	}
 	f.set.VisitAll(func(one *pflag.Flag) {
@@ -241,7 +244,6 @@ func (f *Flags) grouped() []group {
 			g.flags = append(g.flags, one)
 		}
 	})
-	all = slices.Concat(all[:1], laid, all[1:])
 	return slices.DeleteFunc(all, func(g group) bool { return len(g.flags) == 0 })
 }
 

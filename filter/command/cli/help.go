@@ -84,7 +84,7 @@ func (h *helpPage) head(c *Command) {
 	if at := len("Usage: " + h.p.use(c)); c.Note != "" && at+5+len(c.Note) <= h.width {
 		h.WriteString("     " + c.Note)
 	} else if c.Note != "" {
-		h.WriteString("\n       " + c.Note)
+		h.WriteString("\n" + wrapped("       "+c.Note, h.width, 7))
 	}
 	h.WriteByte('\n')
 	about := sentence(c.About)

@@ -31,16 +31,21 @@ func (p *Program) suggested(c *Command, flags *Flags, err error) error {
 	return fmt.Errorf("unknown flag: %s: %s", flag, advice)
 }
 
-// oneHyphen returns an error about a long flag with one hyphen, which would be read as letters.
-func (f *Flags) oneHyphen(args []string) error {
+// oneHyphen returns an error about a long flag with one hyphen, which would be read as letters. The flag is one of f, or one that
+// users of other programs are used to.
+func (p *Program) oneHyphen(f *Flags, args []string) error {
 	for _, arg := range args {
 		if arg == "--" {
 			return nil
 		}
 		name, one := strings.CutPrefix(arg, "-")
 		name, _, _ = strings.Cut(name, "=")
-		if known := f.set.Lookup(name); one && len(name) > 2 && known != nil {
+		switch known := f.set.Lookup(name); {
+		case !one || len(name) <= 2:
+		case known != nil:
 			return fmt.Errorf("unknown flag: -%s: did you mean --%s?", name, name)
+		case p.Habits[name] != "":
+			return fmt.Errorf("unknown flag: -%s: %s", name, p.Habits[name])
 		}
 	}
 	return nil
@@ -61,13 +66,22 @@ func (p *Program) nearFlag(c *Command, flags *Flags, typed string) string {
 	if len(begun) > 0 && len(begun) < 5 {
 		return "did you mean " + dashed(begun, " or ") + "?"
 	}
+	for _, name := range visible {
+		if strings.HasPrefix(typed, name+"-") {
+			return "did you mean --" + name + "?"
+		}
+	}
 	least := slices.MinFunc(visible, func(a, b string) int { return cmp.Compare(distance(a, typed), distance(b, typed)) })
 	if d := distance(least, typed); d <= max(1, len(typed)/3) && len(typed) > 2 {
 		return "did you mean --" + least + "?"
 	}
 	for _, other := range append([]*Command{p.Commands[0]}, p.named()...) {
 		theirs, _ := p.flags(other)
-		if one := theirs.set.Lookup(typed); one != nil && other != c && len(typed) > 1 && !one.Hidden {
+		one := theirs.set.Lookup(typed)
+		if len(typed) == 1 {
+			one = theirs.set.ShorthandLookup(typed)
+		}
+		if one != nil && other != c && !one.Hidden {
 			if other.Name == "" {
 				return fmt.Sprintf("it is a flag of '%s' without a command", p.Name)
 			}
