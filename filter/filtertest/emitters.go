@@ -182,6 +182,23 @@ var Emitters = []Emitter{
 	{Name: "cuda-memcheck", each: eachIn(func(p *Page, _ int, f walkedFrame) {
 		p.frame(f, "=========     Host Frame:%s [%#x]", f.in.path, f.pc-f.in.first)
 	})},
+	// Unreal Engine, UnixPlatformStackWalk.cpp.
+	{Name: "Unreal", each: eachIn(unrealFrame)},
+	{Name: "Unreal, named", interrupted: true, each: eachIn(func(p *Page, i int, f walkedFrame) {
+		if name, off := p.w.symbolAt(f); name != "" {
+			p.frame(f, "0x%016x %s!%s(+%#x)", f.pc, filepath.Base(f.in.path), name, off-min(1, uint64(i)))
+			return
+		}
+		unrealFrame(p, i, f)
+	})},
+	// Zig, lib/std/debug.zig, and Julia, src/stackwalk.c.
+	{Name: "Zig", interrupted: true, maps: true, each: func(p *Page, _ int, f walkedFrame) { p.frame(f, "???:?:?: %#x in ??? (???)", f.pc-f.moved()) }},
+	{Name: "Julia", interrupted: true, maps: true, each: func(p *Page, _ int, f walkedFrame) {
+		p.frame(f, "unknown function (ip: %#x)", f.pc-f.moved())
+	}},
+	// Wine, programs/winedbg/stack.c, since Wine 8 and before.
+	{Name: "Wine", interrupted: true, each: eachIn(func(p *Page, i int, f walkedFrame) { wineFrame(p, i, f, 0) })},
+	{Name: "Wine 7", interrupted: true, each: eachIn(func(p *Page, i int, f walkedFrame) { wineFrame(p, i, f, min(1, uint64(i))) })},
 	{Name: "valgrind", interrupted: true, stack: func(p *Page, _ *walkedStack) {
 		p.text("==7== %s", strings.Join(p.w.maps, "\n==7== "))
 	}, each: func(p *Page, i int, f walkedFrame) {
@@ -225,6 +242,23 @@ func nameOrOffset(p *Page, f walkedFrame) (name string, off uint64) {
 
 func hsErrFrame(p *Page, _ int, f walkedFrame) {
 	p.frame(f, "C  [%s+%#x]", filepath.Base(f.in.path), f.linked())
+}
+
+// libraryName returns a name that ends as those of libraries do.
+func libraryName(path string) string {
+	if name := filepath.Base(path); strings.Contains(name, ".so") {
+		return name
+	}
+	return filepath.Base(path) + ".so"
+}
+
+func unrealFrame(p *Page, i int, f walkedFrame) {
+	p.frame(f, "LogCore: Error: [Callstack] 0x%016x %s!UnknownFunction(%#x)", f.pc, filepath.Base(f.in.path), f.pc-min(1, uint64(i))-f.in.first)
+}
+
+func wineFrame(p *Page, i int, f walkedFrame, less uint64) {
+	p.frame(f, "%s%d 0x%08x in %s (+%#x) (0x0032f8d8)", map[bool]string{true: "=>", false: "  "}[i == 0], i, f.pc, libraryName(f.in.path),
+		f.pc-less-f.in.first)
 }
 
 func androidNamed(p *Page, i int, f walkedFrame, at uint64) {

@@ -4,6 +4,7 @@ import (
 	"debug/elf"
 	"encoding/json"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -101,6 +102,7 @@ func Walk(t *testing.T, source, dir string, command ...string) *Walked {
 	if out, err := exec.Command(command[0], args...).CombinedOutput(); err != nil {
 		t.Skipf("%v: cannot be built: %v\n%s", command, err, out)
 	}
+	linkLibrary(t, path)
 	out, err := exec.Command(path).Output()
 	if err != nil {
 		t.Fatalf("%v: %v", command, err)
@@ -119,6 +121,14 @@ func Walk(t *testing.T, source, dir string, command ...string) *Walked {
 	}
 	w.findTruth(t)
 	return w
+}
+
+// linkLibrary gives a file another name, as libraryName returns it.
+func linkLibrary(t *testing.T, path string) {
+	t.Helper()
+	if err := os.Symlink(path, filepath.Join(filepath.Dir(path), libraryName(path))); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func (w *Walked) addMap(t *testing.T, text string) {
@@ -205,6 +215,7 @@ func Cross(t *testing.T, source, dir, triple string, options ...string) *Walked 
 	if out, err := exec.Command(triple+"-gcc", args...).CombinedOutput(); err != nil {
 		t.Skipf("%s-gcc: cannot build: %v\n%s", triple, err, out)
 	}
+	linkLibrary(t, path)
 	e, err := elf.Open(path)
 	if err != nil {
 		t.Fatal(err)

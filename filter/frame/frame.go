@@ -66,6 +66,8 @@ const (
 	Exact
 	// OneLess addresses are one less than what Raw formats print, on any machine: that of a fault lies before its instruction.
 	OneLess
+	// Either is a return address or what a signal interrupted, maybe one less, and nothing says which.
+	Either
 	// Sanitizers print Moved addresses in this format, others print what they like: the headline of the stack says which it is,
 	// and without one the format does not say.
 	Sanitizers

@@ -45,7 +45,7 @@ func describe(line []byte, f *Frame) string {
 	if f.Base != InModule {
 		space = [...]string{FromSymbol: "fromSymbol", Absolute: "absolute"}[f.Base]
 	}
-	convention := [...]string{Unsaid: "unsaid", Moved: "moved", Raw: "raw", RawButFirst: "rawButFirst", UnsaidButFirst: "unsaidButFirst", Exact: "exact", OneLess: "oneLess",
+	convention := [...]string{Unsaid: "unsaid", Moved: "moved", Raw: "raw", RawButFirst: "rawButFirst", UnsaidButFirst: "unsaidButFirst", Exact: "exact", OneLess: "oneLess", Either: "either",
 		Sanitizers: "sanitizers", Strace: "strace", Listed: "listed"}[f.Convention]
 	fmt.Fprintf(&b, " %s%s:%#x %s", shape, space, f.Offset, convention)
 	for _, flag := range []struct {

@@ -43,6 +43,7 @@ var (
 	ipColon      = scan.Literal{Text: " ip:", Pair: 2, Set: 5, When: scan.Always}
 	unhandled    = scan.Literal{Text: "unhandled ", Pair: 2, Set: 6, When: scan.Always}
 	barHex       = scan.Literal{Text: "|0x", Pair: 0, Set: 5, When: scan.Always}
+	unrealWord   = scan.Literal{Text: "!UnknownFunction(0x", Pair: 0, Set: 4, When: scan.Always}
 	number       = scan.Literal{Text: scan.AnyNumber, Pair: 0, Set: 2, When: scan.Renumbering}
 )
 
@@ -64,6 +65,8 @@ var formats = [...]Format{
 	{"numbered", "#", 0, stopAt(address, number), readNumberOnly, "#0 0x55cfe9dfc549 base::debug::CollectStackTrace()"},
 	{"glibc", "+0x", ')', stopAt(plusHex), readGlibc, "bin/bt(exported_fn+0x5)[0x55f32546c255]"},
 	{"sentence", "+0x", ')', stopAt(plusHex), readSentence, "SUMMARY: AddressSanitizer: heap-use-after-free (/bin/crash+0x1182a3)"},
+	{"wine", "+0x", ')', stopAt(plusHex), readWine, "=>0 0xf75477ea in libc.so.6 (+0x1357ea) (0x00000003)"},
+	{"unreal", "+0x", ')', stopAt(plusHex), readUnrealNamed, "0x0000faf7669603c8 libc.so.6!abort(+0x17f)"},
 	{"kernel", "+0x", '/', stopAt(plusHex), readKernel, " lkdtm_WARNING+0x28/0x30 [lkdtm 6c2215028606bda50de823490723dc4bc5bf46f9]"},
 	{"hs_err", "+0x", ']', stopAt(plusHex), readHsErr, "C  [libhs.so+0x10f9]  inner+0x0"},
 	{"eu-stack", "+0x", 0, stopAt(plusHex), readElfutils, "    [67f5bdb4012f5b0a8a8fb71a3b6e6b5c1d0e9f00]@0x555555554000+0x13ab"},
@@ -85,6 +88,9 @@ var formats = [...]Format{
 	{"rust", " 0x", 0, stopAt(address), readRust, "   0:     0x55ad5b264e0a - <unknown>"},
 	{"node", ": 0x", 0, stopAt(address), readNode, " 4: 0x10fb205  [node]"},
 	{"v8", ": 0x", 0, stopAt(address), readV8Numbered, " 1: 0xb29b0f4"},
+	{"zig", "?: 0x", 0, stopAt(address), readZig, "???:?:?: 0x7f5e2c84527f in __libc_start_call_main (???)"},
+	{"julia", "ip: 0x", 0, stopAt(address), readJulia, "unknown function (ip: 0x7f48deb04a30)"},
+	{"unreal", "(0x", 0, stopAt(unrealWord), readUnreal, "[Callstack] 0x0000000004bd0c64 CarlaUnreal!UnknownFunction(0x49d0c63)"},
 	{"webkit", " 0x", 0, stopAt(address), readWebKit, "16  0x7f1644eaa5c3 cc::ThreadProxy::BeginMainFrame()"},
 	{"valgrind", " 0x", 0, stopAt(address), readValgrind, "==6151==    by 0x10937A: demo::Widget::poke(int) (crash.cc:19)"},
 	{"go", "=0x", 0, stopAt(address), readGo, "[signal SIGSEGV: segmentation violation code=0x1 addr=0x0 pc=0x49e471]"},

@@ -44,6 +44,8 @@ const (
 	straced
 	// stracedExact is straced for what a signal or a system call interrupted.
 	stracedExact
+	// either is unwinding where only the code at both places shows that it makes no difference.
+	either
 
 	modeBits = 4 // of a Rule without its evidence
 	modeMask = 1<<modeBits - 1
@@ -136,7 +138,7 @@ func (o Adjust) Frame(t *Thread, by frame.Convention, first bool) Rule {
 		return afterCall.because(byOption)
 	case by == frame.Moved, (by == frame.RawButFirst || by == frame.UnsaidButFirst) && first:
 		return exact.because(byFormat)
-	case by == frame.OneLess:
+	case by == frame.OneLess, by == frame.Either && t.trampoline:
 		return t.less(byFormat, first)
 	case by == frame.Listed && t.headed(first, seastarHeadline):
 		return t.less(byHeader, first)
@@ -146,6 +148,8 @@ func (o Adjust) Frame(t *Thread, by frame.Convention, first bool) Rule {
 		return t.doubted(straced.because(byFormat), first)
 	case t.trampoline:
 		return exact.because(byTrampoline)
+	case by == frame.Either:
+		return t.doubted(either.because(byFormat), first)
 	case by == frame.Listed && t.headed(first, perFlowHeadline):
 		return t.doubted(unwinding.because(byHeader), first)
 	case by == frame.Raw, by == frame.RawButFirst:
@@ -217,7 +221,7 @@ func (r Rule) distance(p symsrc.Probe) uint64 {
 			return further
 		}
 		return only(contradicts)
-	case unwinding, straced:
+	case unwinding, straced, either:
 		return only(!p.Known || p.Returns)
 	case probingFirst:
 		return only(contradicts)
@@ -227,6 +231,7 @@ func (r Rule) distance(p symsrc.Probe) uint64 {
 
 // Reasons why it is not clear how an address is to be adjusted.
 const (
+	returnOrFault       = "unclear: a return address, or what a signal interrupted"
 	calledOrInterrupted = "unclear: a return address, or what a signal interrupted, since the file of the frame before is missing"
 	rawOrMoved          = "unclear: a return address, or one that lies in a call already"
 )
@@ -235,6 +240,10 @@ const (
 func (r Rule) otherwise(p symsrc.Probe) (back uint64, why string) {
 	mode := r.mode()
 	switch {
+	case mode == either && (r&doubtful != 0 || p.Known && !p.Returns && !p.Calls):
+		return further, returnOrFault
+	case mode == either:
+		return 0, returnOrFault
 	case r&doubtful != 0 && mode == oneLess:
 		return further, calledOrInterrupted
 	case r&doubtful != 0:
