@@ -164,7 +164,7 @@ var imports = map[string]string{
 	"symsrc/sources":           "symsrc",
 	"symsrc/symbolize":         "symsrc symsrc/symbolize/batch",
 	"symsrc/symbolize/batch":   "",
-	"symsrc/symbolize/gnu":     "symsrc symsrc/demangle symsrc/symbolize/batch",
+	"symsrc/symbolize/gnu":     "symsrc symsrc/demangle symsrc/elf symsrc/symbolize/batch",
 	"symsrc/symbolize/llvm":    "symsrc symsrc/demangle symsrc/symbolize/batch",
 	"symsrc/symbolize/peers":   "symsrc symsrc/cache symsrc/chain symsrc/debuginfod symsrc/sources symsrc/symbolize/batch",
 	"symsrc/symfile":           "symsrc symsrc/breakpad symsrc/budget symsrc/diskcache symsrc/gsym symsrc/mapped",

@@ -50,7 +50,7 @@ func runTool(args []string) (status int, done bool) {
 	case llvmSymbolizer, llvmAddr2line:
 		return runLLVM(kind, args)
 	case gnuAddr2line:
-		return runGNU(args), true
+		return runGNU(args, toolOf(os.Args[0]) == noTool), true
 	}
 	return 0, false
 }
@@ -126,10 +126,20 @@ func newToolFlags(table []toolFlag, more *flag.FlagSet) *toolFlags {
 	return f
 }
 
-// errUnknownFlag is the error of an argument that no tool has.
-type errUnknownFlag string
+// flagError is the error of an argument that is no flag of the tool, or whose value is missing.
+type flagError struct {
+	arg     string
+	letter  byte // of arg that is no flag, 0 for a word
+	missing bool // the value, of the word or of the last letter
+}
 
-func (e errUnknownFlag) Error() string { return string(e) }
+// Error returns it in the words of LLVM.
+func (e *flagError) Error() string {
+	if e.missing {
+		return e.arg + ": missing argument"
+	}
+	return "unknown argument '" + e.arg + "'"
+}
 
 // parse sets the flags in args and returns the other arguments.
 func (f *toolFlags) parse(args []string) (rest []string, err error) {
@@ -166,13 +176,14 @@ func (f *toolFlags) one(arg string, next []string) (used int, err error) {
 		}
 	}
 	if arg[1] == '-' {
-		return 0, errUnknownFlag(arg)
+		return 0, &flagError{arg: arg}
 	}
 	for letters := arg[1:]; letters != ""; {
 		flag := f.by[letters[:1]]
-		if letters = letters[1:]; flag == nil {
-			return 0, errUnknownFlag(arg)
+		if flag == nil {
+			return 0, &flagError{arg: arg, letter: letters[0]}
 		}
+		letters = letters[1:]
 		if flag.value != "" && flag.value[0] != '?' || strings.HasPrefix(letters, "=") {
 			return f.put(arg, flag, strings.TrimPrefix(letters, "="), letters != "", next)
 		}
@@ -207,11 +218,11 @@ func (f *toolFlags) put(arg string, flag *toolFlag, value string, valued bool, n
 		if no := f.by["no-"+strings.Fields(flag.names)[0]]; no != nil && value == "false" {
 			return 0, no.set("")
 		}
-		return 0, errUnknownFlag(arg)
+		return 0, &flagError{arg: arg}
 	case flag.value == "" || flag.value[0] == '?' || valued:
 		return 0, flag.set(value)
 	case len(next) == 0:
-		return 0, fmt.Errorf("argument to '%s' is missing (expected 1 value)", arg)
+		return 0, &flagError{arg: arg, missing: true}
 	}
 	return 1, flag.set(next[0])
 }
@@ -223,7 +234,7 @@ func (f *toolFlags) own(arg string, flag *flag.Flag, value string, valued bool, 
 	}
 	if !valued {
 		if len(next) == 0 {
-			return 0, fmt.Errorf("argument to '%s' is missing (expected 1 value)", arg)
+			return 0, &flagError{arg: arg, missing: true}
 		}
 		used, value = 1, next[0]
 	}

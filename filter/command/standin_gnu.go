@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -11,6 +12,7 @@ import (
 
 	"qss-filter/filter/command/cli"
 	"qss-filter/symsrc/chain"
+	"qss-filter/symsrc/symbolize"
 	"qss-filter/symsrc/symbolize/batch"
 	"qss-filter/symsrc/symbolize/gnu"
 )
@@ -19,28 +21,37 @@ import (
 type gnuTool struct {
 	options       gnu.Options
 	symbols       *chain.Options
+	name          string // as it was started
+	symbolize     bool   // not as addr2line, but as symbolize with its flags
 	target        string
 	help, version bool
+	status        int
 }
 
 // gnuVersion is the version of binutils whose output this program has.
 const gnuVersion = "2.40"
 
-// runGNU does what addr2line does with the arguments.
-func runGNU(args []string) (status int) {
-	t := &gnuTool{symbols: newSymbols(), options: gnu.Options{File: "a.out"}}
+// defaultFile is the file of addresses if none is given.
+const defaultFile = "a.out"
+
+// runGNU does what addr2line does with the arguments. Those of symbolize may also be what that command reads.
+func runGNU(args []string, symbolize bool) (status int) {
+	t := &gnuTool{symbols: newSymbols(), symbolize: symbolize, name: os.Args[0]}
+	if symbolize {
+		t.name = "qss-filter"
+	}
 	flags := t.flags()
 	rest, err := flags.parse(responses(args, 0))
-	usage := "Usage: addr2line [option(s)] [addr(s)]\n Convert addresses into line number/file name pairs.\n" +
+	usage := "Usage: " + t.name + " [option(s)] [addr(s)]\n Convert addresses into line number/file name pairs.\n" +
 		" If no addresses are specified on the command line, they will be read from stdin\n The options are:\n" +
 		"  @<file>                                  Read options from <file>\n" + flags.help()
-	if unknown, ok := errors.AsType[errUnknownFlag](err); ok {
-		fmt.Fprintf(os.Stderr, "%s: unrecognized option '%s'\n%s", os.Args[0], string(unknown), usage)
+	if wrong, ok := errors.AsType[*flagError](err); ok {
+		fmt.Fprintf(os.Stderr, "%s: %s\n%s", t.name, gnuWords(wrong), usage)
 		return cli.Failed
 	}
 	switch {
 	case err != nil:
-		fmt.Fprintf(os.Stderr, "%s: %v\n", os.Args[0], err)
+		fmt.Fprintf(os.Stderr, "%s: %v\n", t.name, err)
 		return cli.Failed
 	case t.help:
 		fmt.Print(usage)
@@ -52,42 +63,97 @@ func runGNU(args []string) (status int) {
 	return t.run(rest)
 }
 
+// gnuWords returns what is wrong with an argument in the words of getopt_long.
+func gnuWords(e *flagError) string {
+	word := strings.HasPrefix(e.arg, "--")
+	switch {
+	case e.missing && word:
+		return "option '" + e.arg + "' requires an argument"
+	case e.missing:
+		return "option requires an argument -- '" + e.arg[len(e.arg)-1:] + "'"
+	case word:
+		return "unrecognized option '" + e.arg + "'"
+	}
+	return "invalid option -- '" + string(rune(e.letter)) + "'"
+}
+
 // run answers the addresses, or those of standard input.
 func (t *gnuTool) run(addresses []string) (status int) {
+	file := t.options.File
 	fail := func(format string, args ...any) int {
-		fmt.Fprintf(os.Stderr, os.Args[0]+": "+format+"\n", args...)
+		fmt.Fprintf(os.Stderr, t.name+": "+format+"\n", args...)
 		return cli.Failed
 	}
+	if t.symbolize {
+		file, addresses = t.operands(addresses)
+	} else {
+		file = cmp.Or(file, defaultFile)
+	}
 	if t.target != "" && !isTarget(t.target) {
-		return fail("%s: invalid bfd target", t.options.File)
+		return fail("%s: invalid bfd target", file)
 	}
 	source, end, err := t.symbols.Source()
 	if err != nil {
 		return fail("%v", named(err))
 	}
 	defer end()
-	t.options.Symbols = source
 	ctx := context.Background()
+	t.options.Symbols, t.options.File = source, file
+	if t.symbolize {
+		if t.options.Queries, err = symbolize.New(ctx, file, source, symbolize.Options{NoLines: warnNoLines}); err != nil {
+			complain("%v", err)
+			return cli.Failed
+		}
+	}
 	s, err := gnu.New(ctx, t.options)
 	switch {
 	case errors.Is(err, gnu.ErrNotFound):
-		return fail("'%s': No such file", t.options.File)
+		return fail("'%s': No such file", file)
 	case errors.Is(err, gnu.ErrDirectory), errors.Is(err, gnu.ErrSpecial):
-		return fail("Warning: '%s' %v", t.options.File, err)
+		return fail("Warning: '%s' %v", file, err)
 	case err != nil:
-		return fail("%s: %v", t.options.File, err)
+		return fail("%s: %v", file, err)
 	}
-	if len(addresses) > 0 {
-		var out []byte
-		for _, a := range addresses {
-			out, _ = s.Answer(ctx, out, []byte(a)) // which has no error
-		}
-		return written(out)
-	}
-	if err := batch.Run(ctx, s, batch.Options{In: os.Stdin, Out: os.Stdout}); err != nil {
+	if err := t.answer(ctx, s, addresses); err != nil {
 		return unwritten(err)
 	}
-	return cli.OK
+	return t.status
+}
+
+// operands returns the file and the addresses of symbolize. The file is that of -e, or the first argument if it can be one, or a.out.
+func (t *gnuTool) operands(args []string) (file string, addresses []string) {
+	if t.options.File != "" {
+		file, _ = fileOf(t.symbols, []string{t.options.File})
+		return file, args
+	}
+	const longest = 16 // digits of an address
+	if len(args) > 0 {
+		first := args[0]
+		if _, missing := os.Stat(first); missing == nil || strings.Contains(first, "@") || len(first) > longest && isBuildID(first) {
+			return fileOf(t.symbols, args)
+		}
+	}
+	return defaultFile, args
+}
+
+// answer writes the answers to the addresses, or to those of standard input.
+func (t *gnuTool) answer(ctx context.Context, s *gnu.Symbolizer, addresses []string) error {
+	wrong := func(err error) {
+		complain("%v", err)
+		t.status = cli.Failed
+	}
+	if len(addresses) == 0 {
+		return batch.Run(ctx, s, batch.Options{In: os.Stdin, Out: os.Stdout, Wrong: wrong})
+	}
+	var out []byte
+	for _, a := range addresses {
+		var err error
+		if out, err = s.Answer(ctx, out, []byte(a)); err != nil {
+			wrong(err)
+		}
+	}
+	_, err := os.Stdout.Write(out)
+	return err
 }
 
 // isTarget reports whether addr2line knows a format of object files. Which one it is has no effect: a file says that itself.
@@ -122,8 +188,8 @@ func (t *gnuTool) flags() *toolFlags {
 			o.Demangle = style != "none"
 			return nil
 		}},
-		{"R recurse-limit", "", "No effect: names have a limit", none},
-		{"r no-recurse-limit", "", "No effect: names have a limit", none},
+		{"R recurse-limit recursion-limit", "", "No effect: names have a limit", none},
+		{"r no-recurse-limit no-recursion-limit", "", "No effect: names have a limit", none},
 		{"h H help", "", "Display this information", on(&t.help)},
 		{"v V version", "", "Display the program's version", on(&t.version)},
 	}, own)

@@ -38,9 +38,6 @@ func runLLVM(kind tool, args []string) (status int, done bool) {
 	}
 	flags := t.flags()
 	requests, err := flags.parse(args)
-	if unknown, ok := errors.AsType[errUnknownFlag](err); ok {
-		err = fmt.Errorf("unknown argument '%s'", string(unknown))
-	}
 	if err == nil && t.options.Object != "" && t.options.BuildID != "" {
 		err = errors.New("cannot specify both --build-id and --obj")
 	}

@@ -156,7 +156,12 @@ func TestStandInArguments(t *testing.T) {
 		{"llvm-symbolizer --help", 0, "OPTIONS:"},
 		{"llvm-addr2line -fe " + module + " 3080", 0, "walk\n/usr/src/demo/emit.c:13\n"},
 		{"llvm-addr2line -afe " + module + " , 3080", 0, "0x0\n??\n??:0\n0x3080\nwalk\n"},
+		{"llvm-symbolizer --obj", 1, "error: --obj: missing argument"},
 		{"addr2line --bogus", 1, "unrecognized option '--bogus'"},
+		{"addr2line -fz", 1, "invalid option -- 'z'"},
+		{"addr2line -fe", 1, "option requires an argument -- 'e'"},
+		{"addr2line --exe", 1, "option '--exe' requires an argument"},
+		{"addr2line -e= 10", 1, "': No such file"},
 		{"addr2line -e /nowhere 10", 1, "'/nowhere': No such file"},
 		{"addr2line -e README.md 10", 1, "README.md: file format not recognized"},
 		{"addr2line -e testdata 10", 1, "'testdata' is a directory"},
@@ -165,7 +170,7 @@ func TestStandInArguments(t *testing.T) {
 		{"addr2line --demangle=nope -e " + module + " 10", 1, "unknown demangling style `nope'"},
 		{"addr2line --func --exe=" + module + " 3080", 0, "walk\n/usr/src/demo/emit.c:13\n"},
 		{"addr2line --version", 0, "GNU addr2line"},
-		{"addr2line --help", 0, "Usage: addr2line"},
+		{"addr2line --help", 0, "addr2line [option(s)] [addr(s)]"},
 	} {
 		words := strings.Fields(c.command)
 		cmd := startTool(t, words[0], words[1:]...)

@@ -12,6 +12,7 @@ import (
 	"qss-filter/filter/doctor"
 	"qss-filter/filter/print/jsonl"
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/chain"
 	"qss-filter/symsrc/dumpsym"
 	"qss-filter/symsrc/locate"
 	"qss-filter/symsrc/symbolize"
@@ -25,24 +26,13 @@ func symbolizeCommand(fs *cli.Flags) cli.Run {
 	fs.Register(with(symbolizeFlags, &o))
 	symbolFlags(fs, s)
 	return func() (int, error) {
-		file, addresses := fs.Args()[0], fs.Args()[1:]
-		st, missing := os.Stat(file)
-		switch {
-		case missing == nil && st.IsDir(): // of symbols: the addresses name their files
-			s.Files.Symbols, file = append(s.Files.Symbols, file), ""
-		case missing != nil && strings.Contains(file, "@"):
-			file, addresses = "", fs.Args()
-		case missing == nil || !isBuildID(file):
-			s.Files.Arguments = []string{file}
-		}
+		file, addresses := fileOf(s, fs.Args())
 		source, end, err := s.Source()
 		if err != nil {
 			return cli.Usage, err
 		}
 		defer end()
-		o.NoLines = func(title string) {
-			warn(title + " has no debug information, so that lines are unknown: --symbols DIR or DEBUGINFOD_URLS says where its debug file is")
-		}
+		o.NoLines = warnNoLines
 		z, err := symbolize.New(context.Background(), file, source, o)
 		if err == nil {
 			err = z.Run(context.Background(), addresses, os.Stdin, os.Stdout)
@@ -52,6 +42,28 @@ func symbolizeCommand(fs *cli.Flags) cli.Run {
 		}
 		return cli.OK, nil
 	}
+}
+
+// fileOf returns the file, or the build ID, that is the first of the arguments of symbolize, and its addresses. It is "" for a directory, which
+// is searched for symbols, and for an address that names its file.
+func fileOf(s *chain.Options, args []string) (file string, addresses []string) {
+	file = args[0]
+	st, missing := os.Stat(file)
+	switch {
+	case missing == nil && st.IsDir():
+		s.Files.Symbols = append(s.Files.Symbols, file)
+		return "", args[1:]
+	case missing != nil && strings.Contains(file, "@"):
+		return "", args
+	case missing == nil || !isBuildID(file):
+		s.Files.Arguments = []string{file}
+	}
+	return file, args[1:]
+}
+
+// warnNoLines says why the lines of a file are unknown.
+func warnNoLines(title string) {
+	warn(title + " has no debug information, so that lines are unknown: --symbols DIR or DEBUGINFOD_URLS says where its debug file is")
 }
 
 // isBuildID reports whether an argument that is no file is a build ID.

@@ -206,19 +206,37 @@ const firstPlaced = 1 << 30
 
 // place assigns different addresses to the sections of a relocatable file, as a linker would. In the file all addresses are 0.
 func (f *File) place() {
-	const limit = 1 << 31
 	next := uint64(firstPlaced)
 	for i := range f.Sections {
 		s := &f.Sections[i]
-		if s.Flags&elf.SHF_ALLOC == 0 || s.Addr != 0 || s.Size == 0 || s.Size > limit-next {
-			continue
+		s.Addr = placeNext(&next, s.Flags, s.Addr, s.Size)
+	}
+	f.Addressing.codeAtZero = false
+}
+
+// placeNext returns the address of a section, which is at next if it is to be placed. next is then moved after it.
+func placeNext(next *uint64, flags elf.SectionFlag, addr, size uint64) uint64 {
+	const limit = 1 << 31
+	if flags&elf.SHF_ALLOC == 0 || addr != 0 || size == 0 || *next >= limit || size > limit-*next {
+		return addr
+	}
+	addr = *next
+	*next = (addr + size + 0xff) &^ 0xf
+	return addr
+}
+
+// PlacedAddr returns the address that queries know a section by. In a relocatable file it is the one at which the section is placed.
+func PlacedAddr(f *elf.File, section *elf.Section) (addr uint64) {
+	next := uint64(firstPlaced)
+	for _, s := range f.Sections {
+		if addr = s.Addr; f.Type == elf.ET_REL {
+			addr = placeNext(&next, s.Flags, s.Addr, s.Size)
 		}
-		s.Addr = next
-		if next = (next + s.Size + 0xff) &^ 0xf; next >= limit {
+		if s == section {
 			break
 		}
 	}
-	f.Addressing.codeAtZero = false
+	return addr
 }
 
 // Placed converts an offset in a relocatable file to the address in the first section of code, or of data, that is long enough, which

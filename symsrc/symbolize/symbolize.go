@@ -11,8 +11,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"qss-filter/symsrc"
@@ -25,12 +27,16 @@ type Options struct {
 	JSON bool
 	// NoDemangle keeps the names as the file has them.
 	NoDemangle bool
-	// NoLines, if not nil, is called with the file if it has no debug information, so that lines are unknown.
+	// NoLines, if not nil, is called once for each file without debug information, if lines are unknown for that reason.
 	NoLines func(title string)
 }
 
-// ErrAddress is the error of an invalid address. The other addresses were answered.
-var ErrAddress = errors.New("not an address: want hexadecimal digits, with or without 0x")
+// The errors of an address. The other addresses were answered.
+var (
+	ErrAddress   = errors.New("not an address: want hexadecimal digits, with or without 0x, or a function of the file")
+	ErrAmbiguous = errors.New("several functions have this name")
+	ErrNoFile    = errors.New("of which file? want FILE@0xADDRESS")
+)
 
 // Symbolizer answers for one file.
 type Symbolizer struct {
@@ -38,6 +44,7 @@ type Symbolizer struct {
 	symbols symsrc.Source
 	module  symsrc.Module
 	watch   atomic.Pointer[symsrc.Watch] // of the file
+	bare    sync.Map                     // the titles that Options.NoLines was called with
 }
 
 // New returns a Symbolizer for the file at path, or for the module of a build ID in hexadecimal digits. If path is "", every address names
@@ -74,16 +81,13 @@ func moduleID(text string) (symsrc.BuildID, bool) {
 	return id, true
 }
 
-// check returns an error if nothing of the module can be read. It calls Options.NoLines if there are no lines.
+// check returns an error if nothing of the module can be read.
 func (s *Symbolizer) check(ctx context.Context, title string) error {
 	files := s.symbols.Frames(ctx, symsrc.Addr{Module: s.module}).Files
 	if files == nil {
 		return nil
 	}
 	if s.watch.Store(files.Watch); files.Usable() {
-		if files.Debug == "" && files.ElfStatus == symsrc.Incomplete && len(files.Symbols) == 0 && s.opt.NoLines != nil {
-			s.opt.NoLines(title)
-		}
 		return nil
 	}
 	why := files.Reason().String()
@@ -133,13 +137,13 @@ type Frame struct {
 // answer appends the output for one address: hexadecimal digits, or the name of a function with or without a number, as in main+0x10. The
 // file may stand before it, as in FILE@0x10.
 func (s *Symbolizer) answer(ctx context.Context, dst []byte, text string) ([]byte, error) {
-	q, label, ok := s.query(text)
-	if !ok {
-		return s.invalid(dst, text)
+	q, label, err := s.Query(ctx, text)
+	if err != nil {
+		return s.invalid(dst, text), err
 	}
 	got := s.symbols.Frames(ctx, q)
-	if q.Symbol != "" && len(got.Frames) == 0 {
-		return s.invalid(dst, text)
+	if err := s.Check(text, &q, &got); err != nil {
+		return s.invalid(dst, text), err
 	}
 	if got.Files != nil && got.Files.Watch != s.watch.Load() {
 		s.watch.Store(got.Files.Watch)
@@ -150,48 +154,103 @@ func (s *Symbolizer) answer(ctx context.Context, dst []byte, text string) ([]byt
 	return s.appendText(dst, label, got.Frames), nil
 }
 
-// invalid appends the answer to a text that is no address.
-func (s *Symbolizer) invalid(dst []byte, text string) ([]byte, error) {
-	err := fmt.Errorf("%q: %w", text, ErrAddress)
-	if s.opt.JSON {
-		return append(dst, encode(Result{text, []Frame{}, symsrc.UnknownError.String()})...), err
+// Check returns an error if the answer to the query of a text is that there is no such function. It calls Options.NoLines if the answer has no
+// line because the file has no debug information.
+func (s *Symbolizer) Check(text string, q *symsrc.Addr, a *symsrc.Answer) error {
+	if q.Symbol != "" && len(a.Frames) == 0 {
+		return fmt.Errorf("%q: %w", text, ErrAddress)
 	}
-	return append(symsrc.AppendVisible(dst, text), ": ??\n"...), err
+	f := a.Files
+	if s.opt.NoLines == nil || f == nil || !f.Usable() || f.DebugStatus == symsrc.OK || len(f.Symbols) > 0 || len(a.Frames) > 0 && a.Frames[0].Line > 0 {
+		return nil
+	}
+	title := cmp.Or(q.Module.Name, q.Module.BuildID.String())
+	if _, told := s.bare.LoadOrStore(title, true); !told {
+		s.opt.NoLines(title)
+	}
+	return nil
 }
 
-// query returns the query of a text, and how the answer names the address.
-func (s *Symbolizer) query(text string) (q symsrc.Addr, label string, ok bool) {
+// invalid appends the answer to a text that is no address.
+func (s *Symbolizer) invalid(dst []byte, text string) []byte {
+	if s.opt.JSON {
+		return append(dst, encode(Result{text, []Frame{}, symsrc.UnknownError.String()})...)
+	}
+	return append(symsrc.AppendVisible(dst, text), ": ??\n"...)
+}
+
+// Query returns the query of a text, and how the answer names the address. Its error is one of those of an address.
+func (s *Symbolizer) Query(ctx context.Context, text string) (q symsrc.Addr, label string, err error) {
 	q.Module = s.module
 	address := text
 	if at := strings.LastIndexByte(text, '@'); at > 0 {
-		q.Module, address = symsrc.Module{Name: text[:at]}, text[at+1:]
-		if id, ok := moduleID(text[:at]); ok {
-			q.Module = symsrc.Module{BuildID: id}
-		} else if path, err := filepath.Abs(text[:at]); err == nil && strings.ContainsRune(text[:at], filepath.Separator) {
-			q.Module.Name = path
-		} else if _, missing := os.Stat(text[:at]); err == nil && missing == nil {
-			q.Module.Name = path
-		}
-	}
-	if q.Module == (symsrc.Module{}) {
-		return q, "", false
-	}
-	if addr, isNumber := hexadecimal(address); isNumber {
-		q.Offset = addr
-		label = "0x" + strconv.FormatUint(addr, 16)
-		if address != text {
-			label = text[:len(text)-len(address)] + label
-		}
-		return q, label, true
+		q.Module, address = namedModule(text[:at]), text[at+1:]
 	}
 	name, offset, counted := strings.Cut(address, "+")
-	if counted {
-		if q.Offset, ok = hexadecimal(offset); !ok {
-			return q, "", false
+	addr, isNumber := hexadecimal(address)
+	switch {
+	case q.Module == (symsrc.Module{}):
+		err = ErrNoFile
+	case isNumber:
+		q.Offset = addr
+		return q, text[:len(text)-len(address)] + "0x" + strconv.FormatUint(addr, 16), nil
+	case name == "":
+		err = ErrAddress
+	case counted:
+		if q.Offset, isNumber = hexadecimal(offset); !isNumber {
+			err = ErrAddress
 		}
 	}
-	q.Symbol = name
-	return q, text, name != ""
+	if err == nil {
+		err = s.find(ctx, &q, name)
+	}
+	if err != nil {
+		return q, "", fmt.Errorf("%q: %w", text, err)
+	}
+	return q, text, nil
+}
+
+// namedModule returns the module that is named before an address: a file, a build ID, or the name of a file that is searched for.
+func namedModule(name string) symsrc.Module {
+	if id, ok := moduleID(name); ok {
+		return symsrc.Module{BuildID: id}
+	}
+	path, err := filepath.Abs(name)
+	if err != nil {
+		return symsrc.Module{Name: name}
+	}
+	if _, missing := os.Stat(name); missing == nil || strings.ContainsRune(name, filepath.Separator) {
+		return symsrc.Module{Name: path}
+	}
+	return symsrc.Module{Name: name}
+}
+
+// find makes the address of q count from the start of the file, not from that of the function with a name. The name is a linkage name,
+// a demangled one, or the plain one of a single function.
+func (s *Symbolizer) find(ctx context.Context, q *symsrc.Addr, name string) error {
+	var plain, exact []uint64 // where the functions start
+	for _, f := range s.symbols.Frames(ctx, symsrc.Addr{Module: q.Module, Kind: symsrc.Named, Symbol: name}).Frames {
+		start := -f.Offset
+		if !slices.Contains(plain, start) {
+			plain = append(plain, start)
+		}
+		code := s.symbols.Frames(ctx, symsrc.Addr{Module: q.Module, Offset: start}).Frames
+		if n := len(code); n > 0 && (code[n-1].Linkage == name || code[n-1].Func == name) && !slices.Contains(exact, start) {
+			exact = append(exact, start)
+		}
+	}
+	if len(exact) == 0 {
+		exact = plain
+	}
+	switch len(exact) {
+	case 0: // perhaps it is a symbol that is no function
+		q.Symbol = name
+	case 1:
+		q.Offset += exact[0]
+	default:
+		return ErrAmbiguous
+	}
+	return nil
 }
 
 // hexadecimal reads digits with or without 0x.

@@ -8,24 +8,36 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"debug/elf"
+	stdelf "debug/elf"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"strings"
 
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/demangle"
+	"qss-filter/symsrc/elf"
 	"qss-filter/symsrc/symbolize/batch"
 )
 
-// Options are the settings of a Symbolizer. Symbols and File must be set.
+// Queries reads requests of its own kind.
+type Queries interface {
+	// Query returns the query of a text. The error is about the text.
+	Query(ctx context.Context, text string) (q symsrc.Addr, label string, err error)
+	// Check is called with the answer to each query. Its error is about the text, too.
+	Check(text string, q *symsrc.Addr, a *symsrc.Answer) error
+}
+
+// Options are the settings of a Symbolizer. Symbols must be set, and File or Queries.
 type Options struct {
 	// Symbols answers for addresses.
 	Symbols symsrc.Source
 	// File is the file of the addresses.
 	File string
+	// Queries, if not nil, reads requests, in place of Address.
+	Queries Queries
 	// Section, if not "", is the section that addresses count from.
 	Section string
 	// Addresses writes each address before its answer, Functions the names of functions, demangled if Demangle is set, Inlines also those
@@ -50,17 +62,27 @@ var (
 	ErrNotFound  = errors.New("no such file")
 	ErrDirectory = errors.New("is a directory")
 	ErrSpecial   = errors.New("is not an ordinary file")
+	ErrArchive   = errors.New("cannot get addresses from archive")
 	ErrFormat    = errors.New("file format not recognized")
 	ErrSection   = errors.New("cannot find section")
 )
 
 // New returns a Symbolizer. The error is one of the errors above, or another one if the file cannot be read.
 func New(ctx context.Context, o Options) (*Symbolizer, error) {
+	s := &Symbolizer{opt: o, digits: 16, room: 1<<64 - 1}
+	if o.File == "" {
+		if o.Queries == nil {
+			return nil, ErrNotFound
+		}
+		return s, nil
+	}
 	path := batch.Path(o.File)
-	s := &Symbolizer{opt: o, module: symsrc.Module{Name: path}, digits: 16, room: 1<<64 - 1}
-	files := o.Symbols.Frames(ctx, symsrc.Addr{Module: s.module}).Files
-	if files != nil && !files.Usable() && len(files.Symbols) == 0 {
-		return nil, reason(path, files)
+	s.module = symsrc.Module{Name: path}
+	if o.Queries == nil {
+		files := o.Symbols.Frames(ctx, symsrc.Addr{Module: s.module}).Files
+		if files != nil && !files.Usable() && len(files.Symbols) == 0 {
+			return nil, reason(path, files)
+		}
 	}
 	return s, s.readHeader(path)
 }
@@ -71,6 +93,9 @@ func reason(path string, files *symsrc.Files) error {
 	case symsrc.NotFound:
 		return ErrNotFound
 	case symsrc.NotELF:
+		if isArchive(path) {
+			return ErrArchive
+		}
 		return ErrFormat
 	case symsrc.ReadError:
 		if st, err := os.Stat(path); err == nil && !st.IsDir() {
@@ -81,10 +106,22 @@ func reason(path string, files *symsrc.Files) error {
 	return errors.New(cmp.Or(files.Detail, files.Note, files.Reason().String()))
 }
 
+// isArchive reports whether a file is an archive of object files (System V ar).
+func isArchive(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	magic := make([]byte, 8)
+	_, err = io.ReadFull(f, magic)
+	return err == nil && string(magic) == "!<arch>\n"
+}
+
 // readHeader sets the width of addresses and the section that they count from. A file that is not there, but whose symbols were found, has
 // none.
 func (s *Symbolizer) readHeader(path string) error {
-	f, err := elf.Open(path)
+	f, err := stdelf.Open(path)
 	if err != nil {
 		if s.opt.Section != "" {
 			return fmt.Errorf("%w %s", ErrSection, s.opt.Section)
@@ -92,7 +129,7 @@ func (s *Symbolizer) readHeader(path string) error {
 		return nil
 	}
 	defer f.Close()
-	if f.Class == elf.ELFCLASS32 {
+	if f.Class == stdelf.ELFCLASS32 {
 		s.digits = 8
 	}
 	if s.opt.Section == "" {
@@ -102,51 +139,66 @@ func (s *Symbolizer) readHeader(path string) error {
 	if section == nil {
 		return fmt.Errorf("%w %s", ErrSection, s.opt.Section)
 	}
-	s.base, s.room = section.Addr, section.Size
+	s.base, s.room = elf.PlacedAddr(f, section), section.Size
 	return nil
 }
 
-// Answer appends the answer to the address in a line to dst. Every line has an answer.
+// Answer appends the answer to the address in a line to dst. Every line has an answer. The error is that of Options.Queries.
 func (s *Symbolizer) Answer(ctx context.Context, dst, line []byte) ([]byte, error) {
 	dst, found := s.recent.Append(dst, line)
 	if found {
 		return dst, nil
 	}
 	begin := len(dst)
-	dst, full := s.look(ctx, dst, line)
-	if full {
+	dst, full, err := s.look(ctx, dst, line)
+	if full && err == nil {
 		s.recent.Keep(line, dst[begin:])
 	}
-	return dst, nil
+	return dst, err
 }
 
 // look appends the answer to the address in a line. It returns false if there may be a better one soon.
-func (s *Symbolizer) look(ctx context.Context, dst, line []byte) (_ []byte, full bool) {
-	addr := Address(line)
-	if s.digits == 8 {
-		addr = uint64(uint32(addr))
+func (s *Symbolizer) look(ctx context.Context, dst, line []byte) (_ []byte, full bool, err error) {
+	q, known := symsrc.Addr{Module: s.module, Offset: Address(line)}, true
+	text := ""
+	own := s.opt.Queries != nil && s.opt.Section == ""
+	if own {
+		text = string(bytes.TrimSpace(line))
+		q, _, err = s.opt.Queries.Query(ctx, text)
+		known = err == nil
+	}
+	if q.Kind = symsrc.Detailed; s.digits == 8 {
+		q.Offset = uint64(uint32(q.Offset))
 	}
 	if s.opt.Addresses {
-		dst = append(dst, "0x"...)
-		hex := strconv.AppendUint(nil, addr, 16)
-		for n := len(hex); n < s.digits; n++ {
-			dst = append(dst, '0')
-		}
-		dst = append(dst, hex...)
-		if s.opt.Pretty {
-			dst = append(dst, ": "...)
-		} else {
-			dst = append(dst, '\n')
-		}
+		dst = s.header(dst, q.Offset)
 	}
-	if addr >= s.room {
-		return s.unknown(dst), true
+	if !known || q.Offset >= s.room {
+		return s.unknown(dst), true, err
 	}
-	got := s.opt.Symbols.Frames(ctx, symsrc.Addr{Module: s.module, Offset: s.base + addr, Kind: symsrc.Detailed})
+	q.Offset += s.base
+	got := s.opt.Symbols.Frames(ctx, q)
+	if own {
+		err = s.opt.Queries.Check(text, &q, &got)
+	}
 	if len(got.Frames) == 0 {
-		return s.unknown(dst), got.Full()
+		return s.unknown(dst), got.Full(), err
 	}
-	return s.frames(dst, &got), got.Full()
+	return s.frames(dst, &got), got.Full(), err
+}
+
+// header appends the address of an answer.
+func (s *Symbolizer) header(dst []byte, addr uint64) []byte {
+	dst = append(dst, "0x"...)
+	hex := strconv.AppendUint(nil, addr, 16)
+	for n := len(hex); n < s.digits; n++ {
+		dst = append(dst, '0')
+	}
+	dst = append(dst, hex...)
+	if s.opt.Pretty {
+		return append(dst, ": "...)
+	}
+	return append(dst, '\n')
 }
 
 // unknown appends the answer to an address of which nothing is known.

@@ -120,6 +120,19 @@ func TestPeerFlags(t *testing.T) {
 	})
 }
 
+// TestPeerRelocatable compares the answers for the sections of an object file, all of which begin at 0.
+func TestPeerRelocatable(t *testing.T) {
+	path := compile(t, program, "gcc", "-g", "-O1", "-ffunction-sections", "-c", "-xc")
+	for _, section := range []string{".text.outer", ".text.main"} {
+		in := "0\n1\n4\n8\nffff\n"
+		got := answersOf(t, Options{File: path, Section: section, Addresses: true, Functions: true}, in)
+		want := answersOfPeer(t, in, "-e", path, "-a", "-f", "-j", section)
+		if got != want || !strings.Contains(got, section[len(".text."):]) {
+			t.Errorf("%s: got\n%s\nwant\n%s", section, got, want)
+		}
+	}
+}
+
 // differ reports the first difference of two outputs.
 func differ(t *testing.T, got, want string) {
 	t.Helper()
