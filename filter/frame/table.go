@@ -38,6 +38,8 @@ var (
 	pcWord       = scan.Literal{Text: " pc ", Pair: 1, Set: 5, When: scan.Always}
 	inlinedMark  = scan.Literal{Text: "(inlined)", Pair: 0, Set: 7, When: scan.Always}
 	unknownWord  = scan.Literal{Text: "[unknown] (", Pair: 0, Set: 1, When: scan.Always}
+	atHex        = scan.Literal{Text: " @ 0x", Pair: 1, Set: 6, When: scan.Always}
+	pathParen    = scan.Literal{Text: " (/", Pair: 1, Set: 4, When: scan.Absolute}
 	address      = scan.Literal{Text: "0x", Pair: 0, Set: 0, When: scan.Absolute}
 	segfaultWord = scan.Literal{Text: "segfault", Pair: 2, Set: 6, When: scan.Always}
 	ipColon      = scan.Literal{Text: " ip:", Pair: 2, Set: 5, When: scan.Always}
@@ -86,6 +88,9 @@ var formats = [...]Format{
 	{"v8", "[0x", 0, stopAt(address), readV8, " [0x7f6b13882bf1]"},
 	{"glog", " 0x", 0, stopAt(address), readGlog, "    @     0x555b673f4215 ns::outer()"},
 	{"rust", " 0x", 0, stopAt(address), readRust, "   0:     0x55ad5b264e0a - <unknown>"},
+	{"haproxy", " 0x", 0, stopAt(address), readHAProxy, "| 0x7f39d0174050 [48 c7 c0 0f 00 00 00 0f]: libc:+0x3c050"},
+	{"clickhouse", " @ 0x", 0, stopAt(atHex), readClickHouse, "5. DB::executeQuery() @ 0x000000000a1b2c3d in /usr/bin/clickhouse"},
+	{"bpftrace", " 0x", 0, stopAt(address), readBpftraceUnknown, "\t55889bb84160 0x55889bb84160 ([unknown])"},
 	{"node", ": 0x", 0, stopAt(address), readNode, " 4: 0x10fb205  [node]"},
 	{"v8", ": 0x", 0, stopAt(address), readV8Numbered, " 1: 0xb29b0f4"},
 	{"zig", "?: 0x", 0, stopAt(address), readZig, "???:?:?: 0x7f5e2c84527f in __libc_start_call_main (???)"},
@@ -101,6 +106,7 @@ var formats = [...]Format{
 	{"fault", " 0x", 0, stopAt(unhandled), readFaultARM, "a.out[7]: unhandled exception: DABT (lower EL), ESR 0x92000006, level 2 translation fault in a.out[7a4,aaaab0a90000+1000]"},
 	{"fault", " ip", 0, stopAt(segfaultWord, ipColon), readFault, "traps: a.out[7] trap invalid opcode ip:401136 sp:7ffc0b2a1c58 error:0 in a.out[401000+1000]"},
 	{"perf", "[unknown] (", 0, stopAt(unknownWord), readPerfUnknown, "\t           14645 [unknown] (/usr/lib/x.so)"},
+	{"bpftrace", " (/", 0, stopAt(pathParen), readBpftrace, "\t55889bb84160 middle+9 (/usr/bin/prog)"},
 	{"perf", "(inlined)", 0, stopAt(inlinedMark), readPerfInlined, "\t           14645 deref+0x25 (inlined)"},
 }
 
@@ -112,9 +118,10 @@ type Table struct {
 	texts []text
 	// byHex are the formats whose marks end in `0x` by the byte before that.
 	byHex [256][]*Format
-	// literals are those of all formats, each once. always are the texts of those that count in any state, alwaysHex those with a `0x`.
-	literals          []scan.Literal
-	always, alwaysHex [][]byte
+	// literals are those of all formats, each once. always are the texts of those that count in any state, alwaysHex those with a `0x`, and
+	// mapped those without one that count where mappings are known.
+	literals                  []scan.Literal
+	always, alwaysHex, mapped [][]byte
 }
 
 // text is what a line is searched for.
@@ -170,6 +177,8 @@ func NewTable(formats ...Format) (*Table, error) {
 	}
 	for _, l := range t.literals {
 		switch {
+		case l.When == scan.Absolute && !strings.Contains(l.Text, "0x"):
+			t.mapped = append(t.mapped, []byte(l.Text))
 		case l.When&scan.Always == 0:
 		case strings.Contains(l.Text, "0x"):
 			t.alwaysHex = append(t.alwaysHex, []byte(l.Text))
@@ -214,7 +223,7 @@ func (t *Table) Candidate(line []byte, renumbering, mapped bool) bool {
 	if renumbering && bytes.IndexByte(line, '#') >= 0 {
 		return true
 	}
-	return bytes.Contains(line, hexPrefix) && (mapped || holdsAny(line, t.alwaysHex)) || holdsAny(line, t.always)
+	return bytes.Contains(line, hexPrefix) && (mapped || holdsAny(line, t.alwaysHex)) || holdsAny(line, t.always) || mapped && holdsAny(line, t.mapped)
 }
 
 // holdsAny reports whether line holds one of the texts.

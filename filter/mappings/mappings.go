@@ -293,6 +293,7 @@ func Literals() []scan.Literal {
 		{Text: "==Process memory map", Pair: 0, Set: 1, When: scan.Always},
 		{Text: "r-x", Pair: 1, Set: 7, When: scan.Always},
 		{Text: "build-id", Pair: 5, Set: 7, When: scan.Always},
+		{Text: ", git hash: ", Pair: 9, Set: 6, When: scan.Always}, // ClickHouse's build ID
 	}
 }
 
@@ -319,6 +320,9 @@ var (
 	dartBuildID    = []byte("build_id: '")
 	moduleHeadline = []byte("Module ")
 	buildIDWord    = []byte("build-id")
+	clickHouse     = []byte("clickhouse")
+	clickHouseID   = []byte(", build id: ")
+	clickHouseHash = []byte(", git hash: ")
 )
 
 // BuildID reads a build ID that stands elsewhere than at a frame, and the base name of its module:
@@ -326,11 +330,17 @@ var (
 //	build_id: '369f…'                                            above the frames of a Dart program; the name is nil
 //	Module libfoo.so from rpm foo-1.2.x86_64, build-id=67f5…     systemd-coredump
 //	Module libfoo.so with build-id 67f5…
+//	(version 24.4.1.2088 (official build), build id: 6D0F…, git hash: …)     ClickHouse, of its only program
 func BuildID(text []byte) (module []byte, id symsrc.BuildID, ok bool) {
 	if i := bytes.Index(text, dartBuildID); i >= 0 {
 		digits, _, closed := bytes.Cut(text[i+len(dartBuildID):], []byte("'"))
 		id, ok = symsrc.ParseBuildID(digits)
 		return nil, id, ok && closed
+	}
+	if before, _, is := bytes.Cut(text, clickHouseHash); is {
+		_, digits, stated := bytes.Cut(before, clickHouseID)
+		id, ok = symsrc.ParseBuildID(digits)
+		return clickHouse, id, ok && stated
 	}
 	i := bytes.Index(text, buildIDWord)
 	if i < 0 {

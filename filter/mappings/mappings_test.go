@@ -98,13 +98,15 @@ func TestBuildID(t *testing.T) {
 		{"build_id: '369f8e'", "", "369f8e"},
 		{"Module /usr/lib/libfoo.so from rpm foo-1.2.x86_64, build-id=67f5bd, x", "libfoo.so", "67f5bd"},
 		{"   Module libfoo.so with build-id 67F5BD", "libfoo.so", "67f5bd"},
+		{"<Fatal> BaseDaemon: (version 24.4.1.2088 (official build), build id: 67F5BD, git hash: 1a2b) (from thread 4100)", "clickhouse", "67f5bd"},
 	} {
 		module, id, ok := mappings.BuildID([]byte(c.text))
 		if !ok || string(module) != c.module || (module == nil) != (c.module == "") || id.String() != c.id {
 			t.Errorf("%q: %q, %q, %v", c.text, module, id, ok)
 		}
 	}
-	for _, text := range []string{"", "build_id: '369f8e", "build_id: ''", "build-id 67f5bd", "Module  with build-id 67f5", "Module a with build-id xyz"} {
+	for _, text := range []string{"", "build_id: '369f8e", "build_id: ''", "build-id 67f5bd", "Module  with build-id 67f5", "Module a with build-id xyz",
+		"(version 24.4.1, no build id, git hash: 1a2b)", "see the build, git hash: 1a2b"} {
 		if module, id, ok := mappings.BuildID([]byte(text)); ok {
 			t.Errorf("%q: %q, %q", text, module, id)
 		}
