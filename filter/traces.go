@@ -87,6 +87,8 @@ type traces struct {
 	// open are the traces of the threads whose lines are held back.
 	open map[*resolve.Thread]*trace
 	said []saidBy // scratch memory
+	// skipped counts the calls of Skip.
+	skipped int
 }
 
 // trace is what is held back of a thread's trace.
@@ -349,10 +351,17 @@ func (h *traces) weigh(ctx context.Context) {
 	}
 }
 
+// longLog is after how many calls of Skip maps are searched for without a line of Java: most often there are none, and then no line need be
+// looked at that has no frame.
+const longLog = 256
+
 // Skip releases the lines before lines that mean nothing but that the last ones of them may name exceptions.
 func (h *traces) Skip(dst, lines []byte) (out []byte, same bool) {
 	ctx := context.Background()
 	dst = h.leave(ctx, dst)
+	if h.skipped++; h.skipped%longLog == 0 && h.f.java().LookAhead(ctx) {
+		h.f.rescan()
+	}
 	if h.f.java().State() == 0 {
 		return h.to.Skip(dst, lines)
 	}

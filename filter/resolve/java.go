@@ -286,6 +286,16 @@ func (j *Java) Look(ctx context.Context) {
 	}
 }
 
+// LookAhead is Look in the background, for a log that may never have a line of Java. It reports whether the state has changed; until then
+// it may be called again.
+func (j *Java) LookAhead(ctx context.Context) (changed bool) {
+	if j.State() != scan.Seeking || !j.maps.LookAhead(ctx) {
+		return false
+	}
+	j.looked = true
+	return true
+}
+
 // explanation returns why a frame has no name, or what is to be known of the one that it has.
 func (j *JavaAnswer) explanation(a *Answer) string {
 	name := a.Module.Shown

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/retrace"
@@ -45,7 +46,9 @@ type Maps struct {
 	opt   Options
 	named []*Map
 	once  sync.Once
-	found []*candidate
+	// begun is set once LookAhead searches the places, and ended once they are searched.
+	begun, ended atomic.Bool
+	found        []*candidate
 
 	mu     sync.Mutex // of what follows, and of found
 	byID   map[string]search
@@ -94,8 +97,22 @@ func (m *Maps) MayFind() bool { return len(m.opt.Places) > 0 }
 
 // look has the places searched once.
 func (m *Maps) look(ctx context.Context) []*candidate {
-	m.once.Do(func() { m.found = m.find(ctx) })
+	m.once.Do(func() {
+		m.found = m.find(ctx)
+		m.ended.Store(true)
+	})
 	return m.found
+}
+
+// LookAhead has the places searched in the background, if they were not yet, and reports whether that is done.
+func (m *Maps) LookAhead(ctx context.Context) (done bool) {
+	if m.ended.Load() {
+		return true
+	}
+	if !m.begun.Swap(true) {
+		go m.look(ctx)
+	}
+	return false
 }
 
 // Any reports whether there are maps in the places, which are searched by the first call.
