@@ -104,11 +104,14 @@ func readJavaAt(line []byte, at, i int, f *Frame) bool {
 	return true
 }
 
+// maxSource bounds the source of a frame, in bytes.
+const maxSource = 1 << 10
+
 // closing returns where the parenthesis closes that opens at line[open], -1 if it does not. The name of a file may have some, too:
 // `(:com.google.android.gms@203915081@20.39.15 (060808-335085812):46)`.
 func closing(line []byte, open int) int {
 	depth := 0
-	for i := open; i < len(line); i++ {
+	for i := open; i < min(len(line), open+maxSource); i++ {
 		switch line[i] {
 		case '(':
 			depth++

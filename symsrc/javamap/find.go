@@ -85,6 +85,7 @@ func begin(in io.Reader) []byte {
 
 // isMap reports whether a file that begins so is a map: its first line that is no comment is `a.Class -> b:`, or the comments are R8's.
 func isMap(head []byte) bool {
+	head = bytes.TrimPrefix(head, byteOrderMark)
 	for line := range bytes.Lines(head) {
 		line = bytes.TrimSpace(line)
 		switch {
@@ -105,6 +106,7 @@ var idWord = []byte("# pg_map_id:")
 
 // idOf returns the ID in the head of a map, "" if it has none.
 func idOf(head []byte) string {
+	head = bytes.TrimPrefix(head, byteOrderMark)
 	for line := range bytes.Lines(head) {
 		if id, found := bytes.CutPrefix(line, idWord); found {
 			return string(bytes.TrimSpace(id))
@@ -136,6 +138,9 @@ func mayBeMap(name string) bool {
 	return strings.Contains(name, "mapping") && filepath.Ext(name) == ""
 }
 
+// byteOrderMark may stand before a text in UTF-8.
+var byteOrderMark = []byte("\xef\xbb\xbf")
+
 var errEnough = errors.New("enough")
 
 // find returns the maps in the places, which are not opened yet.
@@ -165,8 +170,8 @@ func (m *Maps) find(ctx context.Context) (found []*candidate) {
 			}
 			return nil
 		})
-		if errors.Is(err, errEnough) && m.opt.Problem != nil {
-			m.opt.Problem("search " + place + " for maps of Java: there are too many files")
+		if errors.Is(err, errEnough) {
+			m.problem("search " + place + " for maps of Java: there are too many files")
 		}
 	}
 	return found
@@ -207,12 +212,11 @@ func (m *Maps) open(ctx context.Context, c *candidate) *Map {
 	}
 	c.tried = true
 	one, err := m.read(ctx, c)
-	switch {
-	case err == nil:
-		c.m = m.of(c.name(), one)
-	case m.opt.Problem != nil:
-		m.opt.Problem(c.name() + ": " + err.Error())
+	if err != nil {
+		m.problem(c.name() + ": " + err.Error())
+		return nil
 	}
+	c.m = m.of(c.name(), one)
 	return c.m
 }
 

@@ -19,7 +19,7 @@ import (
 
 // Options say where maps are.
 type Options struct {
-	// Files are maps that the user names, in the order in which they apply: the one of the build that ran first.
+	// Files are maps that the user names, or archives with one, in the order in which they apply: the one of the build that ran first.
 	Files []string
 	// Places are files and directories that may hold maps.
 	Places []string
@@ -69,11 +69,17 @@ const maxIDs = 1 << 10
 func New(ctx context.Context, o Options) (*Maps, error) {
 	m := &Maps{opt: o, byID: map[string]search{}}
 	for _, path := range o.Files {
-		one, err := retrace.Open(ctx, path, o.Cache)
+		c := &candidate{path: path}
+		if isArchive(path) {
+			if in := members(path); len(in) > 0 {
+				c = in[0]
+			}
+		}
+		one, err := m.read(ctx, c)
 		if err != nil {
 			return nil, &symsrc.OptionError{Option: "javamap.Files", Value: path, Err: err}
 		}
-		m.named = append(m.named, m.of(path, one))
+		m.named = append(m.named, m.of(c.name(), one))
 	}
 	return m, nil
 }
@@ -81,12 +87,20 @@ func New(ctx context.Context, o Options) (*Maps, error) {
 // of returns a map with what is said of its file.
 func (m *Maps) of(path string, of *retrace.Map) *Map {
 	for _, version := range of.Newer() {
-		if m.opt.Problem != nil {
-			m.opt.Problem(fmt.Sprintf("%s: version %s of the format is newer than 2.2: what is new in it is not understood", path, version))
-		}
+		m.problem(fmt.Sprintf("%s: version %s of the format is newer than 2.2: what is new in it is not understood", path, version))
+	}
+	if err := of.Damage(); err != nil {
+		m.problem(fmt.Sprintf("%s: %v", path, err))
 	}
 	return &Map{Map: of, Path: path, verified: &symsrc.Files{Elf: path, Debug: path},
 		Files: &symsrc.Files{Elf: path, Debug: path, Unverified: true}}
+}
+
+// problem tells what is wrong with a file.
+func (m *Maps) problem(message string) {
+	if m.opt.Problem != nil {
+		m.opt.Problem(message)
+	}
 }
 
 // Named returns the maps that the user has named.
@@ -131,9 +145,7 @@ func (m *Maps) Found(ctx context.Context) []*Map {
 	}
 	m.all = true
 	if len(found) > maxOpen {
-		if m.opt.Problem != nil {
-			m.opt.Problem(fmt.Sprintf("%d maps of Java were found: traces that name none are not compared with so many", len(found)))
-		}
+		m.problem(fmt.Sprintf("%d maps of Java were found: traces that name none are not compared with so many", len(found)))
 		return nil
 	}
 	for _, c := range found {

@@ -102,7 +102,8 @@ func TestNamed(t *testing.T) {
 		path, id string
 		status   symsrc.Status
 		found    bool
-	}{{with, "11", symsrc.OK, true}, {with, "22", symsrc.MismatchBuildID, false}, {without, "22", symsrc.OK, true}} {
+	}{{with, "11", symsrc.OK, true}, {with, "22", symsrc.MismatchBuildID, false}, {without, "22", symsrc.OK, true},
+		{write(t, filepath.Join(dir, "app.aab"), bundle(t, text("33"))), "33", symsrc.OK, true}} {
 		maps, err := javamap.New(t.Context(), javamap.Options{Files: []string{c.path}})
 		if err != nil {
 			t.Fatal(err)
@@ -110,6 +111,12 @@ func TestNamed(t *testing.T) {
 		if m, files := maps.ByID(t.Context(), c.id); (m != nil) != c.found || files.Reason() != c.status || files.Unverified != (c.path == without) {
 			t.Errorf("%s, %s: %v, %+v", filepath.Base(c.path), c.id, m, files)
 		}
+	}
+	var problems []string
+	newer := write(t, filepath.Join(dir, "newer.txt"), []byte("# {\"id\":\"com.android.tools.r8.mapping\",\"version\":\"3.1\"}\n# pg_map_hash: SHA-256 00\n"+text("44")))
+	if _, err := javamap.New(t.Context(), javamap.Options{Files: []string{newer}, Problem: func(message string) { problems = append(problems, message) }}); err != nil ||
+		len(problems) != 2 || !strings.Contains(problems[0], "version 3.1") || !strings.Contains(problems[1], "SHA-256") {
+		t.Errorf("%q, %v", problems, err)
 	}
 	if _, err := javamap.New(t.Context(), javamap.Options{Files: []string{filepath.Join(dir, "none")}}); err == nil {
 		t.Error("a file that is missing was opened")

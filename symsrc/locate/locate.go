@@ -182,7 +182,11 @@ func (l *Locator) indexObjects() error {
 			}
 			return err
 		default:
-			l.opt.OnProblem(path + ": " + fe.note)
+			note := fe.note
+			if fe.isZip() {
+				note = "an archive without files of native code"
+			}
+			l.opt.OnProblem(path + ": " + note)
 		}
 	}
 	l.objects.finish()

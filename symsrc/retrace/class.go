@@ -235,7 +235,7 @@ func parseEntry(line []byte, of string) (e entry, name []byte, ok bool) {
 	e.source(line[shut+1:])
 	head := line[:open]
 	method := head[bytes.LastIndexByte(head, ' ')+1:]
-	e.class, e.signature = of, hash(line[:shut])
+	e.class, e.signature = of, hashOf(line[:shut])
 	if dot := bytes.LastIndexByte(method, '.'); dot > 0 {
 		if class := method[:dot]; string(class) != of {
 			e.class = string(class)

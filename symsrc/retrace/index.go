@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
+	"hash"
 	"io"
 	"iter"
 	"slices"
@@ -18,6 +20,8 @@ type index struct {
 	// thrown are the exceptions below which frames are not shown: the first comment about each. formats is where versions of the format
 	// begin, by their offsets, with a format in place of a hash.
 	thrown, formats table
+	// sum is the SHA-256 of what follows the line that has it (R8, ProguardMapChecker), nil if there is no such line.
+	sum []byte
 }
 
 // table has the offsets of lines by the hashes of names: entries of a hash and an offset, little-endian, in this order.
@@ -31,8 +35,8 @@ const (
 	maxThrown  = 1 << 8
 )
 
-// hash returns the hash of a name, FNV-1a (RFC draft-eastlake-fnv §2).
-func hash[S []byte | string](name S) uint64 {
+// hashOf returns the hash of a name, FNV-1a (RFC draft-eastlake-fnv §2).
+func hashOf[S []byte | string](name S) uint64 {
 	h := uint64(14695981039346656037)
 	for i := range len(name) {
 		h = (h ^ uint64(name[i])) * 1099511628211
@@ -53,6 +57,9 @@ func newIndex(in io.Reader) (x index, err error) {
 	at, cut := int64(0), false
 	for {
 		line, err := r.ReadSlice('\n')
+		if b.sum != nil {
+			_, _ = b.sum.Write(line) // it never fails
+		}
 		if !cut {
 			b.line(bytes.TrimSuffix(line, []byte("\n")), uint32(at))
 		}
@@ -67,11 +74,24 @@ func newIndex(in io.Reader) (x index, err error) {
 	if len(b.named) == 0 {
 		return x, ErrNoMap
 	}
-	return index{newTable(b.named), newTable(b.original), newTable(b.thrown), encoded(b.formats)}, nil
+	x = index{named: newTable(b.named), original: newTable(b.original), thrown: newTable(b.thrown), formats: encoded(b.formats)}
+	if b.sum != nil {
+		x.sum = b.sum.Sum(nil)
+	}
+	return x, nil
 }
 
 // indexBuilder takes the lines of a map.
-type indexBuilder struct{ named, original, thrown, formats []place }
+type indexBuilder struct {
+	named, original, thrown, formats []place
+	sum                              hash.Hash // of what follows; nil before the line that has one
+}
+
+// sumLine begins the line with the checksum of a map, and sumWord the checksum.
+const (
+	sumLine = "# pg_map_hash: "
+	sumWord = "SHA-256 "
+)
 
 // line takes a line at an offset.
 func (b *indexBuilder) line(line []byte, at uint32) {
@@ -86,10 +106,13 @@ func (b *indexBuilder) line(line []byte, at uint32) {
 	}
 	if line[0] != '#' {
 		if was, name, ok := classLine(line); ok {
-			b.named = append(b.named, place{hash(name), at})
-			b.original = append(b.original, place{hash(was), at})
+			b.named = append(b.named, place{hashOf(name), at})
+			b.original = append(b.original, place{hashOf(was), at})
 		}
 		return
+	}
+	if bytes.HasPrefix(line, []byte(sumLine+sumWord)) && b.sum == nil && len(b.named) == 0 {
+		b.sum = sha256.New()
 	}
 	if bytes.Contains(line, throwsWord) {
 		b.throws(line, at)
@@ -113,7 +136,7 @@ func (b *indexBuilder) throws(line []byte, at uint32) {
 		}
 		var name []byte
 		name, line, _ = bytes.Cut(rest, []byte(";"))
-		h := hash(bytes.ReplaceAll(name, []byte("/"), []byte(".")))
+		h := hashOf(bytes.ReplaceAll(name, []byte("/"), []byte(".")))
 		if len(b.thrown) < maxThrown && !slices.ContainsFunc(b.thrown, func(p place) bool { return p.hash == h }) {
 			b.thrown = append(b.thrown, place{h, at})
 		}
@@ -143,7 +166,7 @@ func (t table) entry(i int) place {
 
 // all returns the offsets of the lines whose name has the hash of that one.
 func (t table) all(name string) iter.Seq[uint32] {
-	h, n := hash(name), len(t)/entrySize
+	h, n := hashOf(name), len(t)/entrySize
 	return func(yield func(uint32) bool) {
 		for i := sort.Search(n, func(i int) bool { return t.entry(i).hash >= h }); i < n; i++ {
 			p := t.entry(i)
@@ -169,7 +192,7 @@ func (x *index) formatAt(at uint32) (version format) {
 // tables are those of an index.
 func (x *index) tables() [4]*table { return [...]*table{&x.named, &x.original, &x.thrown, &x.formats} }
 
-// encode returns an index as a cache keeps it: the length of each table, and then the tables.
+// encode returns an index as a cache keeps it: the length of each table, and then the tables, and the checksum if there is one.
 func (x *index) encode() []byte {
 	b := []byte(indexMagic)
 	for _, t := range x.tables() {
@@ -178,7 +201,7 @@ func (x *index) encode() []byte {
 	for _, t := range x.tables() {
 		b = append(b, *t...)
 	}
-	return b
+	return append(b, x.sum...)
 }
 
 // decode reads an index of a map of that many bytes. It fails on what is none.
@@ -200,5 +223,8 @@ func (x *index) decode(b []byte, size int) bool {
 			}
 		}
 	}
-	return len(b) == 0 && len(x.named) > 0
+	if len(b) > 0 {
+		x.sum = b
+	}
+	return (len(b) == 0 || len(b) == sha256.Size) && len(x.named) > 0
 }

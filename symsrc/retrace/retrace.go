@@ -12,6 +12,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -43,8 +44,15 @@ const (
 	keptText = 8 << 20
 )
 
-// ErrNoMap is the error for a file that has no class.
-var ErrNoMap = errors.New("not a map of R8 or ProGuard: it has no class")
+var (
+	// ErrNoMap is the error for a file that has no class.
+	ErrNoMap = errors.New("not a map of R8 or ProGuard: it has no class")
+
+	errUTF16 = errors.New("a map is UTF-8, but this text is UTF-16")
+)
+
+// byteOrderMark may stand before a text in UTF-8.
+var byteOrderMark = []byte("\xef\xbb\xbf")
 
 // Cache keeps what was found out of files for the next run.
 type Cache interface {
@@ -59,6 +67,8 @@ type Map struct {
 	close  func() error
 	header Header
 	index  index
+	// cut is why not all of the file was unpacked, nil if it was.
+	cut error
 
 	mu     sync.Mutex
 	parsed map[uint32]*class
@@ -84,11 +94,15 @@ func Open(ctx context.Context, path string, cache Cache) (*Map, error) {
 		if err != nil {
 			return nil, err
 		}
-		text, err := io.ReadAll(io.LimitReader(z, maxMap))
-		if err != nil && len(text) == 0 {
-			return nil, err
+		text, cut := io.ReadAll(io.LimitReader(z, maxMap))
+		if cut != nil && len(text) == 0 {
+			return nil, cut
 		}
-		return Read(path, text)
+		m, err := Read(path, text)
+		if err == nil {
+			m.cut = cut
+		}
+		return m, err
 	}
 	m, err := opened(path, data, cache)
 	if err != nil {
@@ -112,7 +126,7 @@ func opened(path string, data []byte, cache Cache) (*Map, error) {
 		return nil, err
 	}
 	defer in.Close()
-	if m.index, err = newIndex(in); err != nil {
+	if err := m.read(in); err != nil {
 		return nil, err
 	}
 	if cache != nil {
@@ -142,17 +156,35 @@ func Read(name string, data []byte) (*Map, error) {
 		return nil, fmt.Errorf("%s: %d bytes are too many", name, len(data))
 	}
 	m := newMap(data)
-	var err error
-	m.index, err = newIndex(bytes.NewReader(data))
-	if err != nil {
+	if err := m.read(bytes.NewReader(data)); err != nil {
 		return nil, err
 	}
 	return m, nil
 }
 
+// read makes the index of a map, from its text.
+func (m *Map) read(in io.Reader) (err error) {
+	m.index, err = newIndex(in)
+	if errors.Is(err, ErrNoMap) && (bytes.HasPrefix(m.data, []byte("\xff\xfe")) || bytes.HasPrefix(m.data, []byte("\xfe\xff"))) {
+		return errUTF16
+	}
+	return err
+}
+
+// Damage returns why a map may not be what its compiler has written, nil if nothing says so.
+func (m *Map) Damage() error {
+	switch sum := m.index.sum; {
+	case m.cut != nil:
+		return fmt.Errorf("it is cut short: %w", m.cut)
+	case sum != nil && !strings.EqualFold(m.header.Hash, sumWord+hex.EncodeToString(sum)):
+		return errors.New("it is cut short, or was changed: it does not have the SHA-256 that it says")
+	}
+	return nil
+}
+
 // classLine reads `com.example.Class -> a.b:`.
 func classLine(line []byte) (original, name []byte, ok bool) {
-	line = bytes.TrimRight(line, " \t\r")
+	line = bytes.TrimPrefix(bytes.TrimRight(line, " \t\r"), byteOrderMark)
 	original, name, ok = bytes.Cut(line, []byte(" -> "))
 	if !ok || len(original) == 0 || !bytes.HasSuffix(name, []byte(":")) {
 		return nil, nil, false
@@ -164,7 +196,7 @@ func classLine(line []byte) (original, name []byte, ok bool) {
 // readHeader reads the comments before the first class.
 func (m *Map) readHeader() {
 	for line := range bytes.Lines(m.data[:min(len(m.data), maxHeader)]) {
-		text, is := bytes.CutPrefix(bytes.TrimSpace(line), []byte("#"))
+		text, is := bytes.CutPrefix(bytes.TrimSpace(bytes.TrimPrefix(line, byteOrderMark)), []byte("#"))
 		if !is {
 			if len(bytes.TrimSpace(line)) > 0 {
 				return
