@@ -47,6 +47,19 @@ func (c *config) opened(in *os.File) (r io.Reader, end func(), err error) {
 	return in, func() {}, nil
 }
 
+// checked returns a function that refuses what begins as a file of another format, if it would go to a terminal; otherwise nil.
+func (c *config) checked() func(begin []byte, name string) error {
+	if !isTerminal(c.out) {
+		return nil
+	}
+	return func(begin []byte, name string) error {
+		if name == "-" {
+			name = "FILE"
+		}
+		return doctor.OtherFile(begin, name)
+	}
+}
+
 // wholeFiles lets frames wait for mappings below them if all inputs are files, and one has a list of mappings: the lines of a
 // file need not leave at once.
 func (c *config) wholeFiles(o *filter.Options) {

@@ -153,7 +153,7 @@ func named(err error) error {
 		text = strings.Replace(text, missing.Error(), (&fs.PathError{Op: "open", Path: missing.Path, Err: missing.Err}).Error(), 1)
 	}
 	if failed, ok := errors.AsType[*fs.PathError](err); ok && failed.Path == os.Stdout.Name() { // whatever that is
-		text = strings.Replace(text, failed.Error(), "write standard output: "+failed.Err.Error(), 1)
+		text = "write standard output: " + failed.Err.Error()
 	}
 	if missing, ok := errors.AsType[*fs.PathError](err); ok && strings.HasPrefix(missing.Path, "~") {
 		text += " (the shell expands ~ only at the start of a word: write a space in place of =)"

@@ -241,7 +241,7 @@ func (j *job) stream(s *stream.Stream) (status int) {
 		}
 		return drain(func() { s.Abandon(patience) })
 	}
-	err := s.RunInputs(context.Background(), stream.Inputs{Names: j.inputs, Begin: j.begin(), Drain: drain, Open: j.opened, Problem: func(err error) {
+	err := s.RunInputs(context.Background(), stream.Inputs{Names: j.inputs, Begin: j.begin(), Drain: drain, Open: j.opened, Check: j.checked(), Problem: func(err error) {
 		complain("%v", inputProblem(err))
 		status = max(status, inputStatus(err))
 	}}, j.out)

@@ -27,6 +27,7 @@ func symbolizeCommand(fs *cli.Flags) cli.Run {
 	symbolFlags(fs, s)
 	return func() (int, error) {
 		file, addresses := fileOf(s, fs.Args())
+		warnOfOthers(s, file)
 		source, end, err := s.Source()
 		if err != nil {
 			return cli.Usage, err
@@ -64,6 +65,16 @@ func fileOf(s *chain.Options, args []string) (file string, addresses []string) {
 // warnNoLines says why the lines of a file are unknown.
 func warnNoLines(title string) {
 	warn(title + " has no debug information, so that lines are unknown: --symbols DIR or DEBUGINFOD_URLS says where its debug file is")
+}
+
+// warnOfOthers leaves out warnings about a file: the error of the command says what is wrong with it.
+func warnOfOthers(s *chain.Options, file string) {
+	all := s.Warn
+	s.Warn = func(err error) {
+		if !strings.HasPrefix(err.Error(), file+": ") {
+			all(err)
+		}
+	}
 }
 
 // isBuildID reports whether an argument that is no file is a build ID.
@@ -168,12 +179,7 @@ func dumpSymCommand(fs *cli.Flags) cli.Run {
 	fs.Hide("no-cache", "cache-max") // it asks for no answers
 	return func() (int, error) {
 		s.Files.Arguments = fs.Args()
-		more := s.Warn
-		s.Warn = func(err error) { // the error of the command says what is wrong with its file
-			if !strings.HasPrefix(err.Error(), fs.Args()[0]+": ") {
-				more(err)
-			}
-		}
+		warnOfOthers(s, fs.Args()[0])
 		finder, end, err := s.Finder()
 		if err != nil {
 			return cli.Usage, err

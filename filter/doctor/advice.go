@@ -137,7 +137,7 @@ func (r *report) adviseMappings() {
 	if unknown == 0 {
 		return
 	}
-	what := count(unknown, "address") + " in no mapping that is known"
+	what := count(unknown, "address") + " in no known mapping"
 	below, other := 0, false
 	for _, p := range s.unmapped {
 		for _, m := range s.mapped {
@@ -250,7 +250,7 @@ func (r *report) missing(m *examined, why string) {
 		lines = append(lines, r.packaged(m)...)
 	}
 	if m.BuildID == "" {
-		lines = append(lines, "The log has no build ID of it: neither servers nor .build-id trees can be asked.")
+		lines = append(lines, "The log has no build ID for it, so servers and .build-id trees cannot be asked.")
 	}
 	r.tryFor(m, why, lines...)
 }

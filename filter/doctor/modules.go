@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -108,9 +109,14 @@ func NotText(head []byte, name string) error {
 	if !unpack.IsBinary(head) {
 		return nil
 	}
+	return cmp.Or(OtherFile(head, name), errors.New("the input is not text"))
+}
+
+// OtherFile returns an error for a file that begins as one of a known format that is not text, with what reads it, and otherwise nil.
+func OtherFile(head []byte, name string) error {
 	what, todo := wrongStart(head)
 	if what == "" || strings.HasPrefix(todo, "iconv") {
-		return errors.New("the input is not text")
+		return nil
 	}
 	return fmt.Errorf("the input is %s: %s", what, strings.ReplaceAll(todo, "%s", Quoted(name)))
 }

@@ -271,7 +271,7 @@ func (r *report) what() {
 		case 1:
 			r.put("  %d. %s: %s", i+1, a.modules[0], a.what)
 		default:
-			r.put("  %d. %s, of %d modules: %s%s", i+1, a.what, len(a.modules),
+			r.put("  %d. %s (%d modules): %s%s", i+1, a.what, len(a.modules),
 				strings.Join(a.modules[:min(maxNamed, len(a.modules))], ", "), more(len(a.modules)-maxNamed))
 		}
 		for _, line := range a.lines {

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,9 @@ type Inputs struct {
 	Drain func(in *os.File) (restore func())
 	// Open, if not nil, returns what is read of a regular file. end is called after that.
 	Open func(in *os.File) (r io.Reader, end func(), err error)
+	// Check, if not nil, is called with the first bytes of an input that is a pipe or a device. Its error is that of the input, of which
+	// nothing is read then.
+	Check func(begin []byte, name string) error
 }
 
 // ErrDirectory is the error of an input that is a directory.
@@ -63,9 +67,14 @@ func (s *Stream) runInput(ctx context.Context, name string, inputs *Inputs, out 
 		return fmt.Errorf("read %s: %w", spoken(name), ErrDirectory)
 	}
 	r := io.Reader(in)
+	begin := &checked{File: in}
 	switch {
 	case !info.Mode().IsRegular():
 		defer inputs.Drain(in)()
+		if inputs.Check != nil {
+			begin.check = func(head []byte) error { return inputs.Check(head, name) }
+			r = begin
+		}
 	case inputs.Open != nil:
 		text, end, err := inputs.Open(in)
 		if err != nil {
@@ -75,9 +84,28 @@ func (s *Stream) runInput(ctx context.Context, name string, inputs *Inputs, out 
 		r = text
 	}
 	if err = s.Run(ctx, r, out); err != nil {
+		err = cmp.Or(begin.wrong, err)
 		return fmt.Errorf("%s: %w", spoken(name), err)
 	}
 	return nil
+}
+
+// checked is a file whose first bytes are checked.
+type checked struct {
+	*os.File
+	check func(head []byte) error // nil after the first read
+	wrong error                   // what check returned
+}
+
+func (c *checked) Read(b []byte) (n int, err error) {
+	n, err = c.File.Read(b)
+	if n > 0 && c.check != nil {
+		if c.wrong = c.check(b[:n]); c.wrong != nil {
+			return 0, c.wrong
+		}
+		c.check = nil
+	}
+	return n, err
 }
 
 // spoken returns an input's name in messages.

@@ -26,10 +26,10 @@ func (r *run) summarize() {
 		count(c.frames.Frames, "frame"), where)
 	var kinds []string
 	if n := int(r.kinds.binaries.Load()); n > 0 {
-		kinds = append(kinds, count(n, "file")+" not text")
+		kinds = append(kinds, count(n, "binary file"))
 	}
 	if n := int(r.kinds.sources.Load()); n > 0 {
-		kinds = append(kinds, count(n, "file")+" source code or symbols")
+		kinds = append(kinds, count(n, "file")+" of source code or symbols")
 	}
 	if len(kinds) > 0 && !r.opt.Verbose {
 		r.diag.printf("not read: %v", r.named(&symsrc.AvoidableError{Option: "tree.Verbose", Err: fmt.Errorf("%s", strings.Join(kinds, ", "))}))

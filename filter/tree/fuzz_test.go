@@ -49,7 +49,7 @@ func FuzzOpen(f *testing.F) {
 			t.Fatal(err)
 		}
 		before := allocated()
-		in, err := open(context.Background(), &logFile{tree: &tree{}, path: path}, func(int) {})
+		in, err := open(context.Background(), &logFile{tree: &tree{}, path: path}, nil)
 		if err != nil {
 			if errors.Is(err, errSkip) && !unpack.IsBinary(data[:min(len(data), sniffLen)]) && !unpack.Packed(data) {
 				t.Fatalf("%q is skipped: %v", data, err)

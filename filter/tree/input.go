@@ -36,14 +36,17 @@ func (in *input) Close() {
 // sniffLen is the number of bytes at the start of a log that decide whether it is text.
 const sniffLen = 8 << 10
 
-// open opens a log. read is called with the number of bytes of each read of the file. The error wraps errSkip if the log is not text.
-func open(ctx context.Context, log *logFile, read func(n int)) (in *input, err error) {
+// open opens a log, and counts what is read of it for bar. The error wraps errSkip if the log is not text.
+func open(ctx context.Context, log *logFile, bar *progress) (in *input, err error) {
 	file, err := log.tree.regular(log.path)
 	if err != nil {
 		return nil, err
 	}
 	in = &input{file: file}
-	counted := &counting{ctx: ctx, Reader: file, read: read}
+	counted := &counting{ctx: ctx, Reader: file, read: func(n int) {
+		log.read += int64(n)
+		bar.bytes(int64(n))
+	}}
 	b := bufio.NewReaderSize(counted, sniffLen)
 	if in.Reader, in.close, err = unpack.Reader(b); err != nil {
 		in.Close()

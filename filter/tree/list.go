@@ -79,7 +79,7 @@ func (r *run) open(input string) ([]logFile, *tree, error) {
 func (r *run) listModules(ctx context.Context) error {
 	r.report = &Report{groups: newGroups(), modules: map[string]*module{}}
 	r.each(ctx, func(ctx context.Context, log *logFile) error {
-		in, err := open(ctx, log, r.bar.bytes)
+		in, err := open(ctx, log, r.bar)
 		if err != nil {
 			return err
 		}

@@ -198,7 +198,7 @@ func TestPageOfReport(t *testing.T) {
 	if got := strings.Count(page, "<details data-nameless"); got != 1 {
 		t.Errorf("%d groups have a frame without a name, want 1", got)
 	}
-	if want := "qss-filter: 3 logs, 2 with stacks, 18 of 21 frames named: " + b.opt.HTML + "\nqss-filter: not read: 1 file source code or symbols\n"; b.stderr.String() != want {
+	if want := "qss-filter: 3 logs, 2 with stacks, 18 of 21 frames named: " + b.opt.HTML + "\nqss-filter: not read: 1 file of source code or symbols\n"; b.stderr.String() != want {
 		t.Errorf("stderr is\n%s\nwant\n%s", b.stderr.String(), want)
 	}
 }

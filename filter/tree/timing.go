@@ -140,14 +140,16 @@ func newProgress(out io.Writer, logs []logFile) *progress {
 // Write writes a line above the bar.
 func (p *progress) Write(b []byte) (int, error) { return p.bars.Write(b) }
 
-func (p *progress) bytes(n int) {
+func (p *progress) bytes(n int64) {
 	if p != nil {
-		p.bar.IncrBy(n)
+		p.bar.IncrInt64(n)
 	}
 }
 
-func (p *progress) file() {
+// file counts a file, of which so many bytes were not read.
+func (p *progress) file(unread int64) {
 	if p != nil {
+		p.bytes(max(unread, 0))
 		p.files.Add(1)
 	}
 }

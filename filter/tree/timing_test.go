@@ -28,8 +28,8 @@ func TestProgressEnds(t *testing.T) {
 			var out bytes.Buffer
 			p := newProgress(&out, logs)
 			for _, n := range test.read {
-				p.bytes(n)
-				p.file()
+				p.bytes(int64(n))
+				p.file(0)
 			}
 			p.frame(true)
 			p.end()

@@ -27,6 +27,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -209,6 +210,7 @@ type run struct {
 	diag   *diagnostics
 	timing *Timing
 	bar    *progress
+	warned sync.Map // the causes of warnings
 	// read, skipped and failed are numbers of logs. failed includes directories that could not be read. kinds are the numbers of
 	// files that are no logs.
 	read, skipped, failed atomic.Int64
@@ -281,7 +283,7 @@ func (r *run) each(ctx context.Context, work func(ctx context.Context, log *logF
 
 // done counts a log that was processed, or reports its error.
 func (r *run) done(ctx context.Context, log *logFile, err error) {
-	r.bar.file()
+	r.bar.file(log.size - log.read)
 	switch {
 	case err == nil:
 		r.read.Add(1)
@@ -315,7 +317,7 @@ func (r *run) processLog(ctx context.Context, log *logFile) (err error) {
 			err = fmt.Errorf("internal error: %v; please report it with the log", cause)
 		}
 	}()
-	in, err := open(ctx, log, r.bar.bytes)
+	in, err := open(ctx, log, r.bar)
 	if err != nil {
 		return err
 	}
@@ -379,10 +381,21 @@ func (r *run) options(log *logFile) filter.Options {
 		o.Style, o.Context, o.Below = print.Append, print.ContextKeep, true
 	}
 	if warn := o.Warn; warn != nil {
-		o.Warn = func(message string) { r.diag.printf("%s: %s", log.rel, message) }
+		o.Warn = func(message string) { r.warn(log.rel, message) }
 	}
 	o.Symbols = r.timing.Source(o.Symbols)
 	return o
+}
+
+// warn writes a warning about a log, unless another log has had it.
+func (r *run) warn(rel, message string) {
+	cause := message
+	if number, after, ok := strings.Cut(message, ": "); ok && strings.HasPrefix(number, "line ") {
+		cause = after
+	}
+	if _, said := r.warned.LoadOrStore(cause, true); !said {
+		r.diag.printf("%s: %s", rel, message)
+	}
 }
 
 // filter returns the filter of a log.

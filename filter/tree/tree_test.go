@@ -229,7 +229,7 @@ func TestPacked(t *testing.T) {
 		"cut.gz": "\x1f\x8b\x08\x00\x00\x00",
 	})
 	b.run(t, ErrUnread)
-	if end := "qss-filter: 4 logs, 3 with stacks, 3 of 3 frames named: " + b.out + "\nqss-filter: not read: 2 files not text\n"; !strings.HasSuffix(b.stderr.String(), end) {
+	if end := "qss-filter: 4 logs, 3 with stacks, 3 of 3 frames named: " + b.out + "\nqss-filter: not read: 2 binary files\n"; !strings.HasSuffix(b.stderr.String(), end) {
 		t.Errorf("stderr ends with\n%s\nwant\n%s", b.stderr.String(), end)
 	}
 	if _, err := os.Stat(filepath.Join(b.out, "empty"+stackSuffix)); err == nil {
@@ -365,5 +365,18 @@ func TestOutputDevice(t *testing.T) {
 	}
 	if _, err := os.Lstat(path); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestWarnings holds that what several logs are warned about is said of the first one only.
+func TestWarnings(t *testing.T) {
+	var said strings.Builder
+	r := newRun(&Options{Stderr: &said})
+	r.warn("a.log", "line 1: /lib/a.so stays as it is")
+	r.warn("b.log", "line 7: /lib/a.so stays as it is")
+	r.warn("b.log", "line 8: /lib/b.so stays as it is")
+	const want = "qss-filter: a.log: line 1: /lib/a.so stays as it is\nqss-filter: b.log: line 8: /lib/b.so stays as it is\n"
+	if said.String() != want {
+		t.Errorf("got\n%swant\n%s", said.String(), want)
 	}
 }

@@ -22,7 +22,8 @@ type logFile struct {
 	// path is the path of the file in tree. It differs from rel for absolute links.
 	tree *tree
 	path string
-	size int64
+	size int64 // when the tree was walked
+	read int64 // bytes that were read
 }
 
 // tree is a directory of input files. If root is set, no symbolic link can lead out of it, even if directories are replaced meanwhile.

@@ -31,6 +31,7 @@ var ErrNoBuildID = errors.New("no build ID")
 // Write writes the symbols of the program or library at path, with the debug information that finder knows of it. name is what
 // the file is called at run time; "" means as path is, without `.debug`.
 func Write(ctx context.Context, finder symsrc.Finder, path, name string, out io.Writer) error {
+	title := path
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return err
@@ -40,7 +41,7 @@ func Write(ctx context.Context, finder symsrc.Finder, path, name string, out io.
 	}
 	d := &dumper{ctx: ctx, finder: finder, module: symsrc.Module{Name: path}, atOnce: piecesAtOnce}
 	if err := d.write(name, out); err != nil {
-		return fmt.Errorf("dump symbols of %s: %w", path, err)
+		return fmt.Errorf("dump symbols of %s: %w", title, err)
 	}
 	return nil
 }

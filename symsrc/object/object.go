@@ -412,7 +412,7 @@ func (s *Source) Describe(ctx context.Context, key symsrc.Module) (id symsrc.Bui
 }
 
 var (
-	errNoFile    = errors.New("no such file can be read")
+	errNoFile    = errors.New("its file cannot be read")
 	errNotLoaded = errors.New("it is not linked")
 )
 
