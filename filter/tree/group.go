@@ -38,7 +38,8 @@ type group struct {
 	file          string
 	functions     int
 	shown         []place
-	about         triage.Headline
+	about         triage.Headline // of the first stack
+	heads         heads
 	signature     string
 	// logs are the logs with such stacks, the first maxLogs of them; more counts the others.
 	logs []groupLog
@@ -54,8 +55,40 @@ type groupLog struct {
 // maxLogs bounds the logs of a group that are shown.
 const maxLogs = 100
 
-// join adds the logs of another group to those of the group, in their order.
+// heads are what logs say of the stacks of a group: the texts of their headlines, sorted, each once, and the first maxHeads of them.
+type heads []string
+
+// maxHeads bounds the headlines of a group, and shownHeads those that the page shows.
+const (
+	maxHeads   = 16
+	shownHeads = 3
+)
+
+// add adds texts.
+func (h *heads) add(texts ...string) {
+	for _, text := range texts {
+		if at, have := slices.BinarySearch(*h, text); !have && text != "" {
+			*h = slices.Insert(*h, at, text)
+		}
+	}
+	*h = (*h)[:min(len(*h), maxHeads)]
+}
+
+// after returns the texts as one, of which first is the first.
+func (h heads) after(first string) string {
+	list := slices.DeleteFunc(slices.Clone(h), func(text string) bool { return text == first })
+	if first != "" {
+		list = slices.Insert(list, 0, first)
+	}
+	if n := len(list) - shownHeads; n > 0 {
+		list = append(list[:shownHeads], strconv.Itoa(n)+" more")
+	}
+	return strings.Join(list, ", ")
+}
+
+// join adds the logs and headlines of another group to those of the group, the logs in their order.
 func (g *group) join(other *group) {
+	g.heads.add(other.heads...)
 	g.logs = append(g.logs, other.logs...)
 	slices.SortFunc(g.logs, func(a, b groupLog) int { return cmp.Compare(a.index, b.index) })
 	g.more += other.more
@@ -81,6 +114,7 @@ func (g *groups) add(l *logSink, s *stack) {
 	if have := of[sum]; have != nil {
 		have.count++
 		have.logs[0].count++
+		have.heads.add(s.about.Text)
 		if s.id < have.id {
 			have.id, have.line, have.about, have.logs[0].line = s.id, s.line, s.about, s.line
 		}
@@ -90,8 +124,10 @@ func (g *groups) add(l *logSink, s *stack) {
 		g.over++
 		return
 	}
-	of[sum] = &group{count: 1, log: l.index, id: s.id, line: s.line, file: l.name, functions: s.next, shown: s.shown, about: s.about,
+	added := &group{count: 1, log: l.index, id: s.id, line: s.line, file: l.name, functions: s.next, shown: s.shown, about: s.about,
 		signature: s.signature.String(), logs: []groupLog{{l.index, 1, s.line, l.rel}}}
+	added.heads.add(s.about.Text)
+	of[sum] = added
 }
 
 // keep adds the stacks of a log to those of all logs.
@@ -277,7 +313,7 @@ func (r *Report) writePage(w io.Writer, list []*group, modules []*module) error 
 	}
 	for _, g := range list[:min(len(list), maxShown)] {
 		pg := pageGroup{Count: g.count, Line: g.line, ID: g.id, File: g.file, Cut: g.functions - len(g.shown), First: symsrc.Visible(g.title()),
-			Headline: g.about.Text, Kind: g.about.Kind, Signature: symsrc.Visible(g.signature), Nameless: g.nameless(), MoreLogs: g.more}
+			Headline: g.heads.after(g.about.Text), Kind: g.about.Kind, Signature: symsrc.Visible(g.signature), Nameless: g.nameless(), MoreLogs: g.more}
 		for _, of := range g.logs {
 			pg.Logs = append(pg.Logs, pageLog{symsrc.Visible(of.name), r.link(of.name), of.count, of.line})
 		}

@@ -380,3 +380,18 @@ func TestWarnings(t *testing.T) {
 		t.Errorf("got\n%swant\n%s", said.String(), want)
 	}
 }
+
+// TestHeads holds that a group whose stacks come of several faults names them, the first one first.
+func TestHeads(t *testing.T) {
+	var h heads
+	h.add("SEGV READ", "heap-use-after-free READ 4", "", "SEGV READ", "heap-buffer-overflow READ 4", "double-free")
+	if got := h.after("heap-use-after-free READ 4"); got != "heap-use-after-free READ 4, SEGV READ, double-free, 1 more" {
+		t.Error(got)
+	}
+	if got := (heads{"SEGV READ"}).after("SEGV READ"); got != "SEGV READ" {
+		t.Error(got)
+	}
+	if got := (heads)(nil).after(""); got != "" {
+		t.Error(got)
+	}
+}
