@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"strconv"
+	"strings"
 
 	"qss-filter/filter/resolve"
 	"qss-filter/symsrc"
@@ -17,7 +18,7 @@ func (o *Observation) Functions(single *[1]symsrc.Frame) []symsrc.Frame {
 		return o.Frames
 	case o.Outcome == resolve.InLog:
 		if single[0] = readNamed(o.Rest); single[0].Func == "" {
-			single[0] = symsrc.Frame{Func: cmp.Or(string(o.Hint), string(bytes.TrimSpace(o.Rest)))}
+			single[0] = readPlaced(cmp.Or(string(o.Hint), string(bytes.TrimSpace(o.Rest))))
 		}
 	default:
 		single[0] = symsrc.Frame{Func: string(o.Hint)}
@@ -41,7 +42,10 @@ func readNamed(rest []byte) (fr symsrc.Frame) {
 		return symsrc.Frame{}
 	}
 	if !ok {
-		if text = bytes.TrimSpace(rest); !bytes.Contains(text, []byte(") at ")) { // gdb's frame 0 has no address
+		text = bytes.TrimSpace(rest)
+		if after, found := ofMarkup(text); found {
+			text = after
+		} else if !bytes.Contains(text, []byte(") at ")) { // gdb's frame 0 has no address
 			return fr
 		}
 	}
@@ -87,8 +91,37 @@ func readNamed(rest []byte) (fr symsrc.Frame) {
 	if len(numbers) > 0 {
 		fr.Line = numbers[len(numbers)-1]
 	}
-	fr.File = string(file)
+	if fr.File = string(file); fr.File == invalidFile {
+		fr.File = ""
+	}
 	return fr
+}
+
+// invalidFile is the file of a function whose file llvm-symbolizer --filter-markup does not know.
+const invalidFile = "<invalid>"
+
+// ofMarkup returns what follows the address in a frame as llvm-symbolizer --filter-markup writes it:
+// `0x000055bd418fe2a2 main /src/main.c:12:3 (/bin/a.out+0x1136)`.
+func ofMarkup(text []byte) (after []byte, found bool) {
+	address, after, _ := bytes.Cut(text, []byte(" "))
+	place := after[:max(0, bytes.LastIndex(after, []byte(" (")))]
+	_, err := strconv.Atoi(string(place[bytes.LastIndexByte(place, ':')+1:]))
+	return after, err == nil && bytes.HasPrefix(address, []byte("0x"))
+}
+
+// readPlaced reads a name that may have its place in parentheses, as valgrind and Firefox write it: `f(int) (m.cc:12)`.
+func readPlaced(text string) (fr symsrc.Frame) {
+	fr.Func = strings.TrimPrefix(text, ": ") // of Firefox, after the number
+	place, ended := strings.CutSuffix(fr.Func, ")")
+	open, at := strings.LastIndex(place, " ("), strings.LastIndexByte(place, ':')
+	if !ended || open < 0 || at < open {
+		return fr
+	}
+	line, err := strconv.Atoi(place[at+1:])
+	if err != nil {
+		return fr
+	}
+	return symsrc.Frame{Func: place[:open], File: place[open+len(" (") : at], Line: line}
 }
 
 // closed reports whether a text ends outside of all brackets.

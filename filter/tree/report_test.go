@@ -256,7 +256,7 @@ func TestNamelessGroups(t *testing.T) {
 		"2\t1\t0\t1\t1\t?? (bad.so+0x1111)\tbad.so+0x1111\t-\n2\t6\t0\t2\t1\tgoogle::LogMessage::Fail()\tgoogle::LogMessage::Fail\tSIGSEGV\n" +
 		"1\t2\t0\t1\t1\t?? (bad.so+0x9999)\tbad.so+0x9999\t-\n1\t4\t0\t1\t1\t?? (bad.so+0x1111)\tbad.so+0x1111\t-\n" +
 		"1\t5\t0\t1\t1\tabort+172 (bad.so+0x9bfb4)\tabort\t-\n1\t8\t0\t1\t1\t0x7f67d464524a\t-\t-\n1\t9\t0\t1\t1\tdo_one+0x10 (bad.ko)\tdo_one\t-\n" +
-		"1\ta\t0\t1\t1\t0x5581e5f3ba15\t-\t-\n1\tb\t0\t1\t1\tone(int) (crash.cc:19)\tone\t-\n1\tc\t0\t1\t1\ttwo(int) (crash.cc:20)\ttwo\t-\n"
+		"1\ta\t0\t1\t1\t0x5581e5f3ba15\t-\t-\n1\tb\t0\t1\t1\tone(int)\tone\t-\n1\tc\t0\t1\t1\ttwo(int)\ttwo\t-\n"
 	if got := b.file(t, "groups.tsv"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

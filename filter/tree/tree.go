@@ -380,7 +380,7 @@ func (r *run) options(log *logFile) filter.Options {
 	default: // for StackOnly the output is discarded: the stacks are taken from what is observed
 		o.Style, o.Context, o.Below = print.Append, print.ContextKeep, true
 	}
-	if warn := o.Warn; warn != nil {
+	if o.Warn != nil && !r.opt.Quiet {
 		o.Warn = func(message string) { r.warn(log.rel, message) }
 	}
 	o.Symbols = r.timing.Source(o.Symbols)
