@@ -161,7 +161,7 @@ func (s *Symbolizer) Answer(ctx context.Context, dst, line []byte) ([]byte, erro
 func (s *Symbolizer) look(ctx context.Context, dst, line []byte) (_ []byte, full bool, err error) {
 	q, known := symsrc.Addr{Module: s.module, Offset: Address(line)}, true
 	text := ""
-	own := s.opt.Queries != nil && s.opt.Section == ""
+	own := s.opt.Queries != nil && s.opt.Section == "" && string(line) != "," // which perf writes after each address
 	if own {
 		text = string(bytes.TrimSpace(line))
 		q, _, err = s.opt.Queries.Query(ctx, text)

@@ -266,7 +266,7 @@ func (s *Symbolizer) look(ctx context.Context, dst []byte, r *request) (_ []byte
 		if failed := failure(r, &got); failed != nil {
 			return s.failed(dst, r, failed), false, s.told(failed)
 		}
-		return s.appendData(dst, r, s.variable(q.Offset, got.Frames)), false, nil
+		return s.appendData(dst, r, s.variable(q.Offset, &got)), false, nil
 	case r.command == frameRequest:
 		q.Kind = symsrc.Locals
 		got := s.opt.Symbols.Frames(ctx, q)
@@ -317,12 +317,21 @@ type global struct {
 }
 
 // variable returns the answer to a request for the data at addr.
-func (s *Symbolizer) variable(addr uint64, frames []symsrc.Frame) (g global) {
-	if len(frames) == 0 {
+func (s *Symbolizer) variable(addr uint64, a *symsrc.Answer) (g global) {
+	if len(a.Frames) == 0 {
 		return g
 	}
-	f := &frames[0]
-	return global{name: s.demangled(f.Linkage), file: f.File, line: f.Line, start: addr - f.Offset, size: f.Size}
+	f := &a.Frames[0]
+	return global{name: s.demangled(symbolName(f.Linkage, a.Files)), file: f.File, line: f.Line, start: addr - f.Offset, size: f.Size}
+}
+
+// symbolName returns the name of a symbol as llvm has it: the symbols of a separate debug file have versions that it does not see, because it
+// reads those of the program.
+func symbolName(name string, files *symsrc.Files) string {
+	if at := strings.IndexByte(name, '@'); at > 0 && files != nil && files.Debug != "" && files.Debug != files.Elf {
+		return name[:at]
+	}
+	return name
 }
 
 // demangled returns a name as the options want it.
@@ -393,7 +402,7 @@ func (s *Symbolizer) code(ctx context.Context, q symsrc.Addr, r *request) (c cod
 		if s.opt.Functions != LinkageNames && f.Origin > symsrc.SymbolAndDebug {
 			continue
 		}
-		p := s.place(f, got.Files != nil && got.Files.Debug != "" && got.Files.Debug != got.Files.Elf)
+		p := s.place(f, got.Files)
 		if len(got.Details) == len(got.Frames) {
 			s.detail(&p, &got.Details[i])
 		}
@@ -426,9 +435,8 @@ func (s *Symbolizer) single(places []place) []place {
 // stub is the end of the name of a stub that calls a function of another file.
 const stub = "@plt"
 
-// place returns what is known of a function as llvm writes it. The symbols of a separate debug file have versions that llvm does not
-// see, because it reads those of the program.
-func (s *Symbolizer) place(f *symsrc.Frame, separate bool) place {
+// place returns what is known of a function as llvm writes it.
+func (s *Symbolizer) place(f *symsrc.Frame, files *symsrc.Files) place {
 	p := place{function: f.Linkage, file: s.path(f.File, f.CompDir), line: f.Line, column: f.Column}
 	switch {
 	case s.opt.Functions == NoNames:
@@ -438,10 +446,7 @@ func (s *Symbolizer) place(f *symsrc.Frame, separate bool) place {
 	case strings.HasSuffix(p.function, stub) && !s.opt.NoDemangle: // which llvm does not name
 		p.function = f.Func
 	default:
-		if at := strings.IndexByte(p.function, '@'); separate && at > 0 {
-			p.function = p.function[:at]
-		}
-		p.function = s.demangled(p.function)
+		p.function = s.demangled(symbolName(p.function, files))
 	}
 	if f.Approx && !s.opt.SkipLineZero {
 		p.line = 0
