@@ -87,8 +87,8 @@ type traces struct {
 	// open are the traces of the threads whose lines are held back.
 	open map[*resolve.Thread]*trace
 	said []saidBy // scratch memory
-	// skipped counts the calls of Skip.
-	skipped int
+	// calls counts those of Lines and Skip.
+	calls int
 }
 
 // trace is what is held back of a thread's trace.
@@ -128,6 +128,7 @@ func (h *traces) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
 	if n == 0 {
 		n = len(b)
 	}
+	h.lookAhead(ctx)
 	if n > h.MaxLine() || h.f.java().State() == 0 && !h.holding() {
 		return h.to.Lines(ctx, h.leave(ctx, dst), b)
 	}
@@ -351,17 +352,22 @@ func (h *traces) weigh(ctx context.Context) {
 	}
 }
 
-// longLog is after how many calls of Skip maps are searched for without a line of Java: most often there are none, and then no line need be
-// looked at that has no frame.
+// longLog is after how many calls of Lines and Skip maps are searched for without a line of Java: most often there are none, and then no
+// line need be looked at.
 const longLog = 256
+
+// lookAhead has maps searched for in the background of a long log.
+func (h *traces) lookAhead(ctx context.Context) {
+	if h.calls++; h.calls%longLog == 0 && h.f.java().LookAhead(ctx) {
+		h.f.rescan()
+	}
+}
 
 // Skip releases the lines before lines that mean nothing but that the last ones of them may name exceptions.
 func (h *traces) Skip(dst, lines []byte) (out []byte, same bool) {
 	ctx := context.Background()
 	dst = h.leave(ctx, dst)
-	if h.skipped++; h.skipped%longLog == 0 && h.f.java().LookAhead(ctx) {
-		h.f.rescan()
-	}
+	h.lookAhead(ctx)
 	if h.f.java().State() == 0 {
 		return h.to.Skip(dst, lines)
 	}
