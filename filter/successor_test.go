@@ -22,7 +22,7 @@ func TestNextProgram(t *testing.T) {
 		{"a program that is named", maps + "*** SIGSEGV (@0x0) received by PID 7 (TID 0x7f) from PID 0; stack trace: ***\n" + next, true},
 		{"glog of another process", maps + "*** SIGSEGV (@0x0) received by PID 7 (TID 0x7f) from PID 0; stack trace: ***\n" + stack +
 			"*** SIGSEGV (@0x0) received by PID 8 (TID 0x7f) from PID 0; stack trace: ***\n" + next, false},
-		{"glog after a stack of nobody's", maps + stack + "*** SIGSEGV (@0x0) received by PID 8 (TID 0x7f) from PID 0; stack trace: ***\n" + next, false},
+		{"glog after a stack of no process", maps + stack + "*** SIGSEGV (@0x0) received by PID 8 (TID 0x7f) from PID 0; stack trace: ***\n" + next, false},
 		{"glog twice of one process", maps + "*** SIGSEGV (@0x0) received by PID 8 (TID 0x7f) from PID 0; stack trace: ***\n" + stack +
 			"*** SIGABRT (@0x0) received by PID 8 (TID 0x7f) from PID 0; stack trace: ***\n" + next, true},
 		{"the first test", maps + "[ RUN      ] A.B\n" + next, true},

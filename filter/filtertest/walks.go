@@ -123,7 +123,7 @@ func Walk(t *testing.T, source, dir string, command ...string) *Walked {
 	return w
 }
 
-// linkLibrary gives a file another name, as libraryName returns it.
+// linkLibrary links a file to the name that libraryName returns.
 func linkLibrary(t *testing.T, path string) {
 	t.Helper()
 	if err := os.Symlink(path, filepath.Join(filepath.Dir(path), libraryName(path))); err != nil {

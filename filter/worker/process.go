@@ -366,7 +366,7 @@ func (s *shipper) flush() {
 	s.batch, s.size = nil, 0
 }
 
-// refuse gives up sending.
+// refuse stops sending.
 func (s *shipper) refuse(err error) {
 	s.refused = err
 	s.giveUp()

@@ -106,7 +106,7 @@ func inTime[T any](ctx context.Context, s *Source, key symsrc.Module, cold func(
 	slow := quick && (m.deadline.maybeLate.Load() || m.deadline.large.Load() && cold != nil && m.cold(cold))
 	ended := ctx.Err() != nil
 	if ended {
-		if !m.mu.TryRLock() { // being opened, which nobody waits for any more
+		if !m.mu.TryRLock() { // being opened, and no query waits for it any more
 			return got, stillBeingRead(closed), false
 		}
 		m.mu.RUnlock()

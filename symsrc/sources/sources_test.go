@@ -76,7 +76,7 @@ func TestExcerpt(t *testing.T) {
 		{name: "newer", place: symsrc.Place{Local: fresh, Line: 1, Files: files}, first: 1, lines: "one", note: "fresh.c is newer than the binary: its lines may be others"},
 		{name: "newer than an answer that was kept", place: symsrc.Place{Local: old, Line: 1, Made: time.Now().Add(-3 * time.Hour)}, first: 1, lines: "one", note: "old.c is newer than the binary: its lines may be others"},
 		{name: "the binary is gone", place: symsrc.Place{Local: old, Line: 1, Files: &symsrc.Files{Elf: binary + ".gone"}}, first: 1, lines: "one", note: "old.c; not verified: the binary is not there"},
-		{name: "nobody knows the binary", place: symsrc.Place{Local: old, Line: 1}, first: 1, lines: "one", note: "old.c; not verified: the binary is not there"},
+		{name: "the binary is unknown", place: symsrc.Place{Local: old, Line: 1}, first: 1, lines: "one", note: "old.c; not verified: the binary is not there"},
 		{name: "the binary is of no use", place: symsrc.Place{Local: old, Line: 1, Files: &symsrc.Files{Elf: binary, ElfStatus: symsrc.MismatchBuildID, Debug: old}}, first: 1, lines: "one"},
 		{name: "newer, but verified", place: symsrc.Place{Local: fresh, Line: 1, Files: files, MD5: sum(text)}, first: 1, lines: "one"},
 		{name: "other content", place: symsrc.Place{Local: old, Line: 1, MD5: sum(other)}, note: "old.c is not what was compiled (MD5)"},

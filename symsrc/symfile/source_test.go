@@ -97,7 +97,7 @@ func TestFrames(t *testing.T) {
 		{"from the start of the image", missing, []string{symFile}, symsrc.Addr{Offset: 0x1710, Space: symsrc.InImage}, engine{}, chain},
 		{"an address of a library", missing, []string{library}, symsrc.Addr{Offset: 0x17e0}, engine{}, chain},
 		{"an address of a program", missing, []string{symFile}, symsrc.Addr{Offset: 0x1710}, engine{}, chain},
-		{"nobody knows whether it is linked to 0", missing, []string{symFile}, symsrc.Addr{Offset: 0x201710}, engine{}, ""},
+		{"it is unknown whether it is linked to 0", missing, []string{symFile}, symsrc.Addr{Offset: 0x201710}, engine{}, ""},
 		{"nothing at an address of a program", missing, []string{symFile}, symsrc.Addr{Offset: 0x17}, engine{}, none},
 		{"nothing at an address of a library", missing, []string{library}, symsrc.Addr{Offset: 0x401710}, engine{}, none},
 		{"nothing from the start of the image", missing, []string{symFile}, symsrc.Addr{Offset: 0x17, Space: symsrc.InImage}, engine{}, none},
