@@ -1,7 +1,7 @@
 // Command picture draws what a terminal shows of qss-filter's output, as SVG:
 //
 //	go run ./testdata/picture > testdata/picture.svg              the picture of the README
-//	tmux capture-pane -e -p | go run ./testdata/picture -stdin    any text with colours
+//	tmux capture-pane -e -p | go run ./testdata/picture -stdin    any text with colors
 //
 // The picture follows the reader's preference for dark or light; -theme fixes it.
 package main
@@ -103,15 +103,16 @@ func shown(cmd *exec.Cmd) ([]byte, error) {
 // look is what a terminal makes of styles.
 type look struct {
 	back, text string
-	colours    [16]string // the others are fixed
+	colors     [16]string // the others are fixed
 }
 
-// The palettes are those of GNOME's terminal (Tango), dark and light.
-var (
-	tango = [16]string{"#2e3436", "#cc0000", "#4e9a06", "#c4a000", "#3465a4", "#75507b", "#06989a", "#d3d7cf", "#555753", "#ef2929", "#8ae234",
-		"#fce94f", "#729fcf", "#ad7fa8", "#34e2e2", "#eeeeec"}
-	looks = map[string]look{"dark": {"#1e1e1e", "#d0d0d0", tango}, "light": {"#ffffff", "#1c1c1c", tango}}
-)
+// The palettes are those of VS Code's terminal, dark and light.
+var looks = map[string]look{
+	"dark": {"#1e1e1e", "#cccccc", [16]string{"#000000", "#cd3131", "#0dbc79", "#e5e510", "#2472c8", "#bc3fbc", "#11a8cd", "#e5e5e5",
+		"#666666", "#f14c4c", "#23d18b", "#f5f543", "#3b8eea", "#d670d6", "#29b8db", "#e5e5e5"}},
+	"light": {"#ffffff", "#1c1c1c", [16]string{"#000000", "#cd3131", "#00bc00", "#949800", "#0451a5", "#bc05bc", "#0598bc", "#555555",
+		"#666666", "#cd3131", "#14ce14", "#b5ba00", "#0451a5", "#bc05bc", "#0598bc", "#a5a5a5"}},
+}
 
 // Sizes in pixels: of a character's cell, of the text, and around it.
 const (
@@ -125,7 +126,7 @@ func svg(lines [][]piece, columns int, theme string) []byte {
 	width, height := float64(columns)*cellWidth+2*margin, len(lines)*cellHeight+2*margin
 	fmt.Fprintf(&b, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%d\" viewBox=\"0 0 %.0f %d\">\n<style>\n", width, height, width, height)
 	fmt.Fprintf(&b, "text { font: %dpx monospace; white-space: pre }\n.b { font-weight: bold }\n.d { opacity: .6 }\n.i { font-style: italic }\n.u { text-decoration: underline }\n", fontSize)
-	used := coloursOf(lines)
+	used := colorsOf(lines)
 	switch theme {
 	case "":
 		rules(&b, "light", used)
@@ -145,41 +146,41 @@ func svg(lines [][]piece, columns int, theme string) []byte {
 	return b.Bytes()
 }
 
-// coloursOf tells which of the colours lines have.
-func coloursOf(lines [][]piece) (used [256]bool) {
+// colorsOf returns which of the colors lines have.
+func colorsOf(lines [][]piece) (used [256]bool) {
 	for _, line := range lines {
 		for _, p := range line {
-			if p.colour >= 0 && p.colour < len(used) {
-				used[p.colour] = true
+			if p.color >= 0 && p.color < len(used) {
+				used[p.color] = true
 			}
 		}
 	}
 	return used
 }
 
-// rules writes the colours of a theme.
+// rules writes the colors of a theme.
 func rules(b *bytes.Buffer, theme string, used [256]bool) {
 	l := looks[theme]
 	fmt.Fprintf(b, ".back { fill: %s }\ntext { fill: %s }\n", l.back, l.text)
 	for i, on := range used {
 		if on {
-			fmt.Fprintf(b, ".c%d { fill: %s }\n", i, l.colour(i))
+			fmt.Fprintf(b, ".c%d { fill: %s }\n", i, l.color(i))
 		}
 	}
 }
 
-// colour returns one of the 256: sixteen of the theme, a cube of six steps, and greys.
-func (l *look) colour(n int) string {
+// color returns one of the 256: sixteen of the theme, a cube of six steps, and grays.
+func (l *look) color(n int) string {
 	steps := [...]int{0, 0x5f, 0x87, 0xaf, 0xd7, 0xff}
 	switch {
 	case n < 16:
-		return l.colours[n]
+		return l.colors[n]
 	case n < 232:
 		n -= 16
 		return fmt.Sprintf("#%02x%02x%02x", steps[n/36], steps[n/6%6], steps[n%6])
 	}
-	grey := 8 + 10*(n-232)
-	return fmt.Sprintf("#%02x%02x%02x", grey, grey, grey)
+	gray := 8 + 10*(n-232)
+	return fmt.Sprintf("#%02x%02x%02x", gray, gray, gray)
 }
 
 // draw writes a piece of text with its baseline at y. Its length is fixed, so that columns stand below each other in any font.
@@ -197,7 +198,7 @@ func draw(b *bytes.Buffer, p piece, y float64) {
 	add(p.dim, "d")
 	add(p.italic, "i")
 	add(p.underline, "u")
-	add(p.colour >= 0, fmt.Sprintf("c%d", p.colour))
+	add(p.color >= 0, fmt.Sprintf("c%d", p.color))
 	if class != "" {
 		class = fmt.Sprintf(" class=%q", class[1:])
 	}
@@ -210,7 +211,7 @@ func draw(b *bytes.Buffer, p piece, y float64) {
 // style is how a piece of text looks.
 type style struct {
 	bold, dim, italic, underline bool
-	colour                       int // of xterm's 256, or -1 for the default
+	color                        int // of xterm's 256, or -1 for the default
 }
 
 // piece is text of one style from a column on.
@@ -222,7 +223,7 @@ type piece struct {
 
 // lay puts text with SGR sequences on lines of so many columns. Other escape sequences show nothing.
 func lay(text []byte, columns int) (lines [][]piece) {
-	now, column := style{colour: -1}, 0
+	now, column := style{color: -1}, 0
 	var line []piece
 	end := func() { lines, line, column = append(lines, line), nil, 0 }
 	for s := strings.TrimSuffix(string(text), "\n"); s != ""; {
@@ -269,7 +270,7 @@ func escape(s string, now *style) int {
 	for i := 0; i < len(codes); i++ {
 		n, _ := strconv.Atoi(codes[i])
 		if n == 38 && i+2 < len(codes) {
-			now.colour, _ = strconv.Atoi(codes[i+2])
+			now.color, _ = strconv.Atoi(codes[i+2])
 			i += 2
 			continue
 		}
@@ -282,7 +283,7 @@ func escape(s string, now *style) int {
 func (s *style) apply(n int) {
 	switch {
 	case n == 0:
-		*s = style{colour: -1}
+		*s = style{color: -1}
 	case n == 1:
 		s.bold = true
 	case n == 2:
@@ -294,10 +295,10 @@ func (s *style) apply(n int) {
 	case n == 22:
 		s.bold, s.dim = false, false
 	case n == 39:
-		s.colour = -1
+		s.color = -1
 	case 30 <= n && n <= 37:
-		s.colour = n - 30
+		s.color = n - 30
 	case 90 <= n && n <= 97:
-		s.colour = n - 90 + 8
+		s.color = n - 90 + 8
 	}
 }
