@@ -163,7 +163,8 @@ func (w *renderer) place(a *resolve.Answer, i int) []byte {
 	return w.appendPlace(nil, a, i)
 }
 
-// appendSentence writes a whole chain on one line: `func file:line:col (inlined into g file:line, h file:line)`.
+// appendSentence writes a whole chain on one line: `func file:line:col (inlined into g file:line, h file:line)`. On a screen the
+// functions after the first one have no places: the frames of the report have them.
 func (w *renderer) appendSentence(dst []byte, a *resolve.Answer) []byte {
 	dst = append(dst, w.place(a, 0)...)
 	for i := 1; i < len(a.Frames); i++ {
@@ -173,8 +174,10 @@ func (w *renderer) appendSentence(dst []byte, a *resolve.Answer) []byte {
 			dst = append(dst, ", "...)
 		}
 		dst = w.appendFunc(dst, a, i)
-		dst = append(dst, ' ')
-		dst = w.appendFile(dst, a, i, false)
+		if w.opt.Screen == nil || w.Quoted {
+			dst = append(dst, ' ')
+			dst = w.appendFile(dst, a, i, false)
+		}
 		if i == len(a.Frames)-1 {
 			dst = append(dst, ')')
 		}

@@ -192,7 +192,7 @@ func (p *Program) Run(args []string) (status int, err error) {
 			break
 		}
 		// What the configuration says does not work now: the run goes on without it.
-		p.warnOnce(fmt.Sprintf("%s: %v %s", at.source, err, leftOut))
+		p.warnOnce(fmt.Sprintf("%s: %v %s", at.source, err, leftOutOf(at.source)))
 		settings = slices.DeleteFunc(settings, func(s setting) bool { return s.source == at.source && s.value == at.value })
 		fs, run = p.flags(c)
 		if err := fs.parse(args); err != nil {

@@ -74,6 +74,14 @@ func configPath(program string) (path string, named bool) {
 // leftOut says what is done about a wrong line of the configuration, or a value that does not work.
 const leftOut = "(this line is left out)"
 
+// leftOutOf is leftOut for a source, which may be a variable in place of a line.
+func leftOutOf(source string) string {
+	if strings.HasPrefix(source, "$") {
+		return "(this value is left out)"
+	}
+	return leftOut
+}
+
 // configuration reads the file of flags if it applies to a command line, and after it the file of the project, if there is one and a
 // variable asks for it. It warns of files that cannot be read, and of wrong lines.
 func (p *Program) configuration(c *Command, flags *Flags) (f configFile) {
@@ -270,7 +278,7 @@ func expanded(value string) (string, error) {
 func (p *Program) apply(settings []setting, c *Command, flags *Flags) {
 	for _, s := range settings {
 		if err := p.set(s, c, flags); err != nil {
-			p.warnOnce(fmt.Sprintf("%s: %v %s", s.source, err, leftOut))
+			p.warnOnce(fmt.Sprintf("%s: %v %s", s.source, err, leftOutOf(s.source)))
 		}
 	}
 }

@@ -141,7 +141,7 @@ func TestVariables(t *testing.T) {
 		}
 		return strings.Join(*flags, "|"), *warning
 	}
-	if got, warned := run(); got != "fast||x" || warned != "$PROG_TEST_DIRS: --dir nowhere: there is none (this line is left out)" {
+	if got, warned := run(); got != "fast||x" || warned != "$PROG_TEST_DIRS: --dir nowhere: there is none (this value is left out)" {
 		t.Errorf("%q, %q", got, warned)
 	}
 	if got, _ := run("--style=plain"); got != "fast|" {
