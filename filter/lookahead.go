@@ -9,6 +9,7 @@ import (
 
 	"qss-filter/filter/frame"
 	"qss-filter/filter/guard"
+	"qss-filter/filter/mappings"
 	"qss-filter/filter/parse"
 	"qss-filter/filter/resolve"
 	"qss-filter/filter/scan"
@@ -115,7 +116,7 @@ func (a *ahead) mayHold(line []byte) (before, passes bool) {
 		}
 		a.of, a.listing, a.since = t.Process, false, time.Now()
 	}
-	listed := t.Process == a.of && resolve.ReadMapping(t.Space, text, a.f.line+len(a.lines)+1)
+	listed := t.Process == a.of && (resolve.ReadMapping(t.Space, text, a.f.line+len(a.lines)+1) || a.loaded(t, text))
 	if a.listing && !listed && t.Process == a.of {
 		return true, false
 	}
@@ -124,17 +125,28 @@ func (a *ahead) mayHold(line []byte) (before, passes bool) {
 	return false, false
 }
 
-// lacksMappings reports whether a line has a frame that the process's mappings would resolve, and there are none.
+// lacksMappings reports whether a line has a frame that the process's mappings would resolve, and there are none, or one whose build ID
+// stands below it.
 func (a *ahead) lacksMappings(t *resolve.Thread, body []byte) bool {
-	if !a.f.resolver.LacksMappings(t) {
+	unmapped, unstated := a.f.resolver.LacksMappings(t), !t.KnowsBuildIDs()
+	if !unmapped && !unstated {
 		return false
 	}
 	for _, fr := range a.f.readFrames(parse.Segment{Text: body, End: a.f.parser.Prefix.End}, false) {
-		if fr.Base == frame.Absolute && !fr.Done {
+		if (unmapped && fr.Base == frame.Absolute || unstated && fr.Later) && !fr.Done {
 			return true
 		}
 	}
 	return false
+}
+
+// loaded notes the build ID of the module that a line may be, of a list that follows the frames that are held back.
+func (a *ahead) loaded(t *resolve.Thread, text []byte) bool {
+	name, id, ok := mappings.Loaded(text)
+	if ok && id != "" {
+		a.f.resolver.Processes.AddLoaded(t.Process, string(name), id)
+	}
+	return ok
 }
 
 // leave lets the held lines go.
@@ -142,10 +154,12 @@ func (a *ahead) leave(ctx context.Context, dst []byte) []byte {
 	if !a.holding() {
 		return dst
 	}
+	of := a.of
 	a.of, a.listing = nil, false
 	for _, line := range a.take() {
 		dst, _ = a.to.Lines(ctx, dst, line)
 	}
+	a.f.resolver.Processes.DropLoaded(of)
 	a.f.rescan()
 	return dst
 }

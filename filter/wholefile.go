@@ -18,7 +18,7 @@ const (
 	listPiece = 256 << 10
 )
 
-// ListsMappings reports whether a file has a mapping of code, within as much of it as a report of a crash may have.
+// ListsMappings reports whether a file has a mapping of code, or a list of modules below their frames, within as much of it as a report of a crash may have.
 func ListsMappings(in io.Reader) bool {
 	piece := make([]byte, listPiece)
 	in = io.LimitReader(in, maxListed)
@@ -41,8 +41,11 @@ func ListsMappings(in io.Reader) bool {
 	}
 }
 
-// listed reports whether a line of text is a mapping of code.
+// listed reports whether a line of text is a mapping of code, or stands above the modules of the stacks before it.
 func listed(text []byte) bool {
+	if bytes.Contains(text, mappings.LoadedHeadline) {
+		return true
+	}
 	if !bytes.Contains(text, executable) {
 		return false
 	}

@@ -52,7 +52,7 @@ func (f *SymbolFile) Of(id BuildID) bool {
 	if f.Cut {
 		return f.ID == id.Cut()
 	}
-	return f.ID == id
+	return id.Fits(f.ID)
 }
 
 // Cut is the first 16 bytes of the ID, with zeros behind a shorter one.
@@ -61,6 +61,12 @@ func (b BuildID) Cut() BuildID {
 	copy(raw[:], b)
 	return BuildID(raw[:])
 }
+
+// IsCut reports whether the ID may be one of which nothing but the first 16 bytes is known, with zeros behind a shorter one.
+func (b BuildID) IsCut() bool { return len(b) == cutID }
+
+// Fits reports whether a file of another ID is the one that this names, as far as it does: the same, or one that begins so if this one may be cut.
+func (b BuildID) Fits(id BuildID) bool { return id == b || b.IsCut() && id != "" && id.Cut() == b }
 
 // DebugID is the identifier by which Breakpad knows the program of a build ID: the first 16 bytes as a GUID, whose first
 // three fields are swapped, and the age 0, in upper-case hexadecimal digits (Breakpad, src/common/linux/file_id.cc).
@@ -103,7 +109,7 @@ func identifyBreakpad(head []byte) (f SymbolFile, ok bool) {
 	if os := string(fields[1]); os == "windows" || os == "mac" || os == "ios" {
 		return f, false
 	}
-	id, valid := parseDebugID(fields[3])
+	id, valid := ParseDebugID(fields[3])
 	if !valid {
 		return f, false
 	}
@@ -126,8 +132,8 @@ func identifyBreakpad(head []byte) (f SymbolFile, ok bool) {
 	return f, true
 }
 
-// parseDebugID reads a debug identifier, the inverse of BuildID.DebugID.
-func parseDebugID(digits []byte) (BuildID, bool) {
+// ParseDebugID reads a debug identifier, the inverse of BuildID.DebugID.
+func ParseDebugID(digits []byte) (BuildID, bool) {
 	if len(digits) < 2*cutID+1 || len(digits) > 2*cutID+8 || len(bytes.Trim(digits[2*cutID:], "0")) > 0 {
 		return "", false
 	}

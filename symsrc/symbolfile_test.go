@@ -15,7 +15,7 @@ func TestDebugID(t *testing.T) {
 		if got := BuildID(tc.id).DebugID(); got != tc.want {
 			t.Errorf("%x: %s, want %s", tc.id, got, tc.want)
 		}
-		if back, ok := parseDebugID([]byte(tc.want)); !ok || back != BuildID(tc.id).Cut() {
+		if back, ok := ParseDebugID([]byte(tc.want)); !ok || back != BuildID(tc.id).Cut() {
 			t.Errorf("%s: %x", tc.want, back)
 		}
 	}
@@ -66,6 +66,23 @@ func TestIdentifyBreakpad(t *testing.T) {
 		}
 		if f.Cut != tc.cut || f.Name != tc.fileName || !f.Of(tc.id) || f.Of(tc.not) || f.Of("") {
 			t.Errorf("%q: %+v", tc.head, f)
+		}
+	}
+}
+
+func TestFits(t *testing.T) {
+	id, _ := ParseBuildID("e536511b75bc65beb3673345d73240c9c14efe76")
+	other, _ := ParseBuildID("e536511b75bc65beb3673345d73240cac14efe76")
+	short := BuildID("\x1b\x2c\x3d\x4e\x5f\x60\x71\x82")
+	for _, tc := range []struct {
+		id, file BuildID
+		want     bool
+	}{
+		{id, id, true}, {id, other, false}, {id.Cut(), id, true}, {id.Cut(), id.Cut(), true}, {id.Cut(), other, false},
+		{id, id.Cut(), false}, {short.Cut(), short, true}, {short, short.Cut(), false}, {id.Cut(), "", false}, {BuildID("").Cut(), "", false},
+	} {
+		if got := tc.id.Fits(tc.file); got != tc.want {
+			t.Errorf("%s fits %s: %v", tc.id, tc.file, got)
 		}
 	}
 }

@@ -134,6 +134,8 @@ type Frame struct {
 	Size   uint64
 	// Func and Source are the values to replace; shape Fields only.
 	Func, Source Span
+	// Later is set where the log states the build IDs of modules below their frames.
+	Later bool
 	// Data is set where the address is that of a variable.
 	Data bool
 	// Done is set where the frame names a source line already, or shows this filter's answer.

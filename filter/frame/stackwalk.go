@@ -33,7 +33,7 @@ func readStackwalk(s *Search, line []byte, plus, from int, f *Frame) bool {
 		return false
 	}
 	*f = Frame{Whole: span(num.Start, e), Num: num, Number: n, Module: mod, Off: span(plus+len("+ "), e), Offset: off,
-		Space: symsrc.InImage, Convention: UnsaidButFirst}
+		Space: symsrc.InImage, Convention: UnsaidButFirst, Later: true}
 	if i := bytes.IndexByte(mod.Of(line), '!'); i > 0 && mod.Start+i+1 < mod.End {
 		f.Base, f.Space = FromSymbol, symsrc.Linked
 		f.Module.End, f.Symbol = mod.Start+i, span(mod.Start+i+1, mod.End)

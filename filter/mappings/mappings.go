@@ -320,6 +320,8 @@ var (
 	dartBuildID    = []byte("build_id: '")
 	moduleHeadline = []byte("Module ")
 	buildIDWord    = []byte("build-id")
+	bar            = []byte("|")
+	moduleField    = []byte("Module")
 	clickHouse     = []byte("clickhouse")
 	clickHouseID   = []byte(", build id: ")
 	clickHouseHash = []byte(", git hash: ")
@@ -330,6 +332,7 @@ var (
 //	build_id: '369f…'                                            above the frames of a Dart program; the name is nil
 //	Module libfoo.so from rpm foo-1.2.x86_64, build-id=67f5…     systemd-coredump
 //	Module libfoo.so with build-id 67f5…
+//	Module|libfoo.so|1.2|libfoo.so|E774DB…0|0x7f3735d35000|0x7f3735ecefff|0   minidump-stackwalk, for machines
 //	(version 24.4.1.2088 (official build), build id: 6D0F…, git hash: …)     ClickHouse, of its only program
 func BuildID(text []byte) (module []byte, id symsrc.BuildID, ok bool) {
 	if i := bytes.Index(text, dartBuildID); i >= 0 {
@@ -341,6 +344,11 @@ func BuildID(text []byte) (module []byte, id symsrc.BuildID, ok bool) {
 		_, digits, stated := bytes.Cut(before, clickHouseID)
 		id, ok = symsrc.ParseBuildID(digits)
 		return clickHouse, id, ok && stated
+	}
+	if fields := bytes.SplitN(text, bar, 6); len(fields) == 6 && bytes.Equal(fields[0], moduleField) {
+		module = fields[1][bytes.LastIndexByte(fields[1], '/')+1:]
+		id, ok = symsrc.ParseDebugID(fields[4])
+		return module, id, ok && len(module) > 0 && len(module) <= maxFileName
 	}
 	i := bytes.Index(text, buildIDWord)
 	if i < 0 {

@@ -23,6 +23,8 @@ type Process struct {
 	// elsewhere than at frames.
 	dart     symsrc.BuildID
 	buildIDs map[string]symsrc.BuildID
+	// loaded are the names of those that stand below the frames of their modules.
+	loaded []string
 	// reported is set after the headline of a crash report, until the report names the process.
 	reported bool
 	// used is the generation of the address space when a frame was last looked up in a list of mappings, 0 before that.
@@ -227,6 +229,21 @@ func (o *Processes) addBuildID(p *Process, name string, id symsrc.BuildID) {
 		o.buildIDs++
 	}
 	p.buildIDs[name] = id
+}
+
+// AddLoaded notes the build IDs of modules whose frames stand above them, by the names of their files, until DropLoaded.
+func (o *Processes) AddLoaded(p *Process, name string, id symsrc.BuildID) {
+	o.addBuildID(p, name, id)
+	p.loaded = append(p.loaded, name)
+}
+
+// DropLoaded forgets them: what follows is another report.
+func (o *Processes) DropLoaded(p *Process) {
+	for _, name := range p.loaded {
+		delete(p.buildIDs, name)
+	}
+	o.buildIDs -= len(p.loaded)
+	p.loaded = nil
 }
 
 // Handled updates Shifted after a line of t.

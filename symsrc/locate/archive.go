@@ -246,7 +246,7 @@ func (s *search) probeDeflated(f *found, file *regularFile, m *member) (*found, 
 	if err != nil {
 		return nil, err
 	}
-	if s.want != "" && id.id != "" && id.id != s.want {
+	if s.want != "" && id.id != "" && !s.want.Fits(id.id) {
 		f.ident = *id
 		return f, nil // for the comparison that follows
 	}

@@ -129,7 +129,8 @@ func (s *search) look(p place, as role, crc *uint32) {
 // computed: the file may have gigabytes, and the checksum differs if a tool has compressed the file.
 func (s *search) verify(f *found, crc *uint32) error {
 	switch {
-	case s.want != "" && f.id == s.want:
+	case s.want != "" && s.want.Fits(f.id):
+		s.want = f.id
 		return nil
 	case s.want != "" && (f.id != "" || crc == nil):
 		return s.mismatch(f.name(), f.id)
@@ -161,7 +162,7 @@ func (s *search) differing() {
 			continue
 		}
 		for _, e := range s.in.among(x, x.named(s.name)) {
-			if e.id != s.want {
+			if !s.want.Fits(e.id) {
 				s.verdict.fail(asElf, e.place().String(), s.mismatch(e.place().String(), e.id))
 				break
 			}

@@ -82,6 +82,10 @@ func (s *search) byID() {
 	if len(s.l.opt.Symbols) > 0 {
 		s.inTrees(s.l.symbols)
 	}
+	s.wholeBelow(s.l.opt.BuildIDDirs, "")
+	s.wholeBelow(s.l.opt.BuildIDDirs, ".build-id")
+	s.wholeBelow(s.l.opt.DebugRoots, ".build-id")
+	s.wholeBelow(s.l.roots, "usr/lib/debug/.build-id")
 	for _, dirs := range [...][]string{s.l.opt.BuildIDDirs, s.l.opt.DebugRoots} {
 		for _, dir := range dirs {
 			s.buildIDDir(dir)
@@ -128,6 +132,7 @@ func (s *search) indexed(x *index) {
 	if x == nil {
 		return
 	}
+	s.wholeIn(x)
 	list := x.byID[s.want]
 	for _, e := range list[:min(len(list), maxSame)] {
 		if s.complete() {
@@ -141,6 +146,7 @@ func (s *search) indexed(x *index) {
 // the module may have been built in the meantime.
 func (s *search) inTrees(t *lazyIndex) {
 	x := t.get(s.ctx)
+	s.wholeIn(x)
 	if x != nil && len(x.byID[s.want]) == 0 {
 		if again := t.newer(s.ctx, x); again != nil {
 			x = again

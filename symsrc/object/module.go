@@ -192,7 +192,7 @@ func (m *module) openOne(path string, part symsrc.Range, status symsrc.Status, w
 	if err == nil {
 		f, err = openWith(path, part, m.of.policy)
 	}
-	if err == nil && want != "" && f.elf.ID != want {
+	if err == nil && want != "" && !want.Fits(f.elf.ID) {
 		f.Close()
 		err = mismatch(part.Of(path), want, f.elf.ID)
 	}
