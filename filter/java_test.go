@@ -398,3 +398,52 @@ func TestJavaStyles(t *testing.T) {
 		t.Errorf("dedupe: got\n%s", got)
 	}
 }
+
+// TestJavaInterleaved holds that the exceptions of processes which crash at once get their names, each from the map of its own frames.
+func TestJavaInterleaved(t *testing.T) {
+	dir := t.TempDir()
+	mapFile(t, dir, "one/mapping.txt", javaMap)
+	mapFile(t, dir, "two/mapping.txt", strings.NewReplacer("4f1b2c3", "99", "com.example.app", "org.other").Replace(javaMap))
+	const in = `11-24 12:00:00.000  1234  1240 E AndroidRuntime: a.b.e: text
+11-24 12:00:00.000  9999  9999 E AndroidRuntime: a.b.e: other
+11-24 12:00:00.000  1234  1240 E AndroidRuntime: 	at a.b.c.a(r8-map-id-4f1b2c3:1)
+11-24 12:00:00.000  7777  7777 I Words: a.b.e: no exception
+11-24 12:00:00.001  9999  9999 E AndroidRuntime: 	at a.b.c.a(r8-map-id-99:3)
+11-24 12:00:00.001  1234  1240 E AndroidRuntime: Caused by: a.b.e
+11-24 12:00:00.001  9999  9999 E AndroidRuntime: Caused by: a.b.e
+`
+	const want = `11-24 12:00:00.000  1234  1240 E AndroidRuntime: com.example.app.AppException: text
+11-24 12:00:00.000  9999  9999 E AndroidRuntime: org.other.AppException: other
+11-24 12:00:00.000  1234  1240 E AndroidRuntime: 	at com.example.app.Main.onCreate(Main.java:12)
+11-24 12:00:00.000  7777  7777 I Words: a.b.e: no exception
+11-24 12:00:00.001  9999  9999 E AndroidRuntime: 	at org.other.Main.last(Main.java:2)
+11-24 12:00:00.001  1234  1240 E AndroidRuntime: Caused by: com.example.app.AppException
+11-24 12:00:00.001  9999  9999 E AndroidRuntime: Caused by: org.other.AppException
+`
+	if got := runAll(t, filter.Options{Java: openMaps(t, javamap.Options{Places: []string{dir}})}, strings.NewReader(in)); got != want {
+		t.Error(firstDifference(got, want))
+	}
+}
+
+// TestJavaDump holds what becomes of a dump of threads, as ART writes it for an ANR, and of a tombstone: frames of both kinds.
+func TestJavaDump(t *testing.T) {
+	const in = `"main" prio=5 tid=1 Native
+  | sysTid=4201 nice=-10 cgrp=default sched=0/0 handle=0x7b2f0a4f8
+  native: #00 pc 0000000000085b9c  /apex/com.android.runtime/lib64/bionic/libc.so (syscall+28)
+  native: #01 pc 00000000001a2c40  /data/app/lib/arm64/libshop.so (???)
+  at a.b.c.d(Native method)
+  - locked <0x0a1b2c3d> (a java.lang.Object)
+  at a.b.c.a(SourceFile:2)
+  at java.lang.reflect.Method.invoke(Native method)
+backtrace:
+      #00 pc 00000000001a2c40  /data/app/lib/arm64/libshop.so (Java_shop+12)
+      #01 pc 0000000000001234  /data/app/oat/arm64/base.odex (a.b.c.w+52)
+      #02 pc 0000000000001434  /memfd:jit-cache (deleted) (offset 0x2000000) (com.example.app.Kept.run+100)
+`
+	want := strings.NewReplacer("  at a.b.c.d(Native method)\n", "  at com.example.app.Main.x(Native method)\n  <OR> at com.example.app.Main.y(Native method)\n",
+		"  at a.b.c.a(SourceFile:2)\n", "  at com.example.app.Main.inner(Main.java:30)\n  at com.example.app.Main.outer(Main.java:14)\n", "a.b.c.w+52", "com.example.app.Main.w0+52").Replace(in)
+	text := strings.Replace(javaMap, "    void x() -> d", "    void w0() -> w\n    void x() -> d", 1)
+	if got := runAll(t, filter.Options{Java: named(t, text)}, strings.NewReader(in)); got != want {
+		t.Error(firstDifference(got, want))
+	}
+}

@@ -214,10 +214,16 @@ func (h *traces) mayHold(ctx context.Context, line []byte) (ends, holds bool) {
 		}
 		h.said[i].meaning = max(h.said[i].meaning, said)
 	}
+	closed := false
 	for _, s := range h.said { // the strings of an object may all be of one thread
 		if known := h.open[s.thread]; held && known != nil && known.first < number && s.meaning != continues {
-			return true, false
+			h.weigh(ctx, known)
+			delete(h.open, s.thread)
+			closed = true
 		}
+	}
+	if closed && len(h.open) == 0 {
+		return true, false
 	}
 	return false, holds || held
 }
@@ -325,7 +331,9 @@ func (h *traces) leave(ctx context.Context, dst []byte) []byte {
 	if !h.holding() {
 		return dst
 	}
-	h.weigh(ctx)
+	for _, t := range h.open {
+		h.weigh(ctx, t)
+	}
 	clear(h.open)
 	for _, line := range h.take() {
 		dst, _ = h.to.Lines(ctx, dst, line)
@@ -334,21 +342,19 @@ func (h *traces) leave(ctx context.Context, dst []byte) []byte {
 	return dst
 }
 
-// weigh weighs the traces. After a panic they stay as they are.
-func (h *traces) weigh(ctx context.Context) {
+// weigh weighs a trace. After a panic it stays as it is.
+func (h *traces) weigh(ctx context.Context, t *trace) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			h.f.broken(h.f.line, guard.Fault(cause))
 		}
 	}()
-	for _, t := range h.open {
-		if len(t.lines) == 0 {
-			continue
-		}
-		as := h.f.java().Weigh(ctx, &t.evidence)
-		for _, line := range t.lines {
-			h.f.weighed.note(line, as)
-		}
+	if len(t.lines) == 0 {
+		return
+	}
+	as := h.f.java().Weigh(ctx, &t.evidence)
+	for _, line := range t.lines {
+		h.f.weighed.note(line, as)
 	}
 }
 

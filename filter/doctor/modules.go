@@ -73,7 +73,7 @@ func (m *examined) used() string {
 		return strings.Join(m.files.Symbols, ", ")
 	case !m.files.Usable():
 		return ""
-	case debug == "" || m.files.DebugStatus != symsrc.OK && elf != "":
+	case debug == "" || m.java || m.files.DebugStatus != symsrc.OK && elf != "":
 		return elf
 	case elf == "" || m.files.ElfStatus != symsrc.OK && m.files.ElfStatus != symsrc.Incomplete:
 		return debug

@@ -16,8 +16,8 @@ import (
 // orMark stands before all originals of a frame but the first, as retrace of R8 writes it.
 const orMark = "<OR> "
 
-// nativeMethod is in the place of the file and line of a method that has none.
-const nativeMethod = "Native Method"
+// nativeMethod is in the place of the file and line of a method that has none, in the cases of ART and of the JDK.
+var nativeMethod = []byte("Native Method")
 
 // Leaves reports whether a line leaves a text of that style: its only frame is one that a compiler has made.
 func Leaves(s parse.Segment, style Style, items []Item) bool {
@@ -124,8 +124,8 @@ func (w *Text) javaBelow(ctx context.Context, dst []byte, s parse.Segment, it *I
 func (w *renderer) appendJava(dst []byte, fr *parse.Frame, chain []symsrc.Frame, i int) []byte {
 	of := &chain[i]
 	dst = append(w.appendName(dst, symsrc.Visible(of.Func), i < len(chain)-1), '(')
-	if bytes.Equal(fr.SymbolText, []byte(nativeMethod)) {
-		return append(append(dst, nativeMethod...), ')')
+	if bytes.EqualFold(fr.SymbolText, nativeMethod) {
+		return append(append(dst, fr.SymbolText...), ')')
 	}
 	place := symsrc.Visible(of.File[strings.LastIndexByte(of.File, '/')+1:])
 	if of.Line > 0 {

@@ -131,7 +131,7 @@ func (n *nameless) reason() (text string, unstripped bool) {
 	files := a.Files()
 	switch {
 	case a.Java != nil:
-		return text + ": " + a.Java.explanation(a) + tried(files), false
+		return text + ": " + strings.TrimPrefix(a.Java.explanation(a), text+" "+a.Module.Shown+": ") + tried(files), false
 	case a.Refused != "":
 		return text + ": " + strings.TrimPrefix(a.Refused, "not verified: "), false
 	case a.Elsewhere != "":
