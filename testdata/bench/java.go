@@ -15,7 +15,7 @@ var javaCases = []oneCase{
 			read := func(name, log string) command {
 				return command{name: name, argv: []string{"qss-filter", "--map", mapOf(log)}, input: log}
 			}
-			bare := read("qss-filter without frames", log+".bare")
+			bare := read("qss-filter without frames", log+bareEnd)
 			bare.goal = goal{times: 0.7}
 			return []command{read("qss-filter", log), bare}
 		}},
@@ -30,8 +30,11 @@ var javaCases = []oneCase{
 	}},
 }
 
-// mapOf returns the path of the map of a log.
-func mapOf(log string) string { return log + ".mapping.txt" }
+// bareEnd ends the path of a log without its frames.
+const bareEnd = ".bare"
+
+// mapOf returns the path of the map of a log, with or without its frames.
+func mapOf(log string) string { return strings.TrimSuffix(log, bareEnd) + ".mapping.txt" }
 
 // shortName returns the i-th name that an obfuscator makes: a, b, …, z, aa, ab, …
 func shortName(i int) (name string) {
@@ -98,7 +101,7 @@ func writeJava(path string, size int) error {
 		return err
 	}
 	frames := javaFrames(classes, 5000)
-	for _, name := range []string{path, path + ".bare"} {
+	for _, name := range []string{path, path + bareEnd} {
 		file, err := os.Create(name)
 		if err != nil {
 			return err
