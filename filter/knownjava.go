@@ -21,8 +21,9 @@ type knownJava struct {
 
 // javaTail is what becomes of a line from the word of its frame on: the tails of one line or more, which all have the line's prefix.
 type javaTail struct {
-	tails  [][]byte
-	answer *resolve.Answer // nil where the line stays as it is
+	tails   [][]byte
+	answer  *resolve.Answer // nil where the line stays as it is
+	outcome resolve.Outcome
 }
 
 const (
@@ -78,15 +79,19 @@ func (k *knownJava) run(dst, b []byte) (out []byte, n int) {
 			break
 		}
 		f.line++
-		if known.answer == nil {
-			dst = append(dst, line...)
-		} else {
-			f.resolver.Counts.Count(nil, known.answer)
-			for _, tail := range known.tails {
-				dst = append(append(dst, line[:at]...), tail...)
-			}
-		}
 		n += size
+		switch {
+		case known.answer == nil:
+			dst = append(dst, line...)
+			continue
+		case known.outcome.Named():
+			f.resolver.Counts.Tally.Count(known.outcome)
+		default:
+			f.resolver.Counts.Count(nil, known.answer)
+		}
+		for _, tail := range known.tails {
+			dst = append(append(dst, line[:at]...), tail...)
+		}
 	}
 	return dst, n
 }
@@ -109,6 +114,7 @@ func (k *knownJava) learn(line, out []byte, rescued int) {
 	case known.answer == nil && !bytes.Equal(line, out):
 		return
 	case known.answer != nil:
+		known.outcome = known.answer.Outcome()
 		for tail := range bytes.Lines(out) {
 			tail, cut := bytes.CutPrefix(tail, line[:at])
 			if !cut {

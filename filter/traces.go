@@ -288,7 +288,7 @@ func (h *traces) says(ctx context.Context, t *resolve.Thread, l *parse.Line, num
 		}
 		open.evidence.Class(fr.HintText)
 	case thrown:
-		if !j.Knows(ctx, string(fr.HintText)) || announced && j.Decided(t) || open != nil && open.first == number {
+		if !j.Knows(ctx, fr.HintText) || announced && j.Decided(t) || open != nil && open.first == number {
 			return nothing
 		}
 		h.open[t] = &trace{thrown: number, first: number}
@@ -479,7 +479,7 @@ const longName = 64
 // isThrown reports whether a text ends in the name of a class that a map knows, or, while no map was looked for, that may be one.
 func (h *traces) isThrown(ctx context.Context, text []byte) bool {
 	name := frame.LastJavaName(text)
-	return len(name) > longName || len(name) > 0 && (h.f.java().Knows(ctx, string(name)) || h.f.java().State() == scan.Seeking && bytes.IndexByte(name, '.') > 0)
+	return len(name) > longName || len(name) > 0 && (h.f.java().Knows(ctx, name) || h.f.java().State() == scan.Seeking && bytes.IndexByte(name, '.') > 0)
 }
 
 // mayName reports whether a segment may name an exception that a map knows.
@@ -496,7 +496,7 @@ func (h *traces) mayName(ctx context.Context, l *parse.Line) bool {
 	if bytes.IndexByte(class, '.') > 0 {
 		h.f.java().Look(ctx)
 	}
-	return h.f.java().Knows(ctx, string(class))
+	return h.f.java().Knows(ctx, class)
 }
 
 // Pending reports whether something is held back, and for how long it may be while the log pauses.

@@ -145,8 +145,10 @@ func LastJavaName(text []byte) []byte {
 	for i > 0 && (isJavaName(text[i-1]) || text[i-1] == '.') && text[i-1] != '>' {
 		i--
 	}
-	if mark := bytes.LastIndex(text[i:], byteOrderMark); mark >= 0 { // a logger may put it before its text
-		i += mark + len(byteOrderMark)
+	if bytes.IndexByte(text[i:], byteOrderMark[0]) >= 0 { // a logger may put one before its text
+		if mark := bytes.LastIndex(text[i:], byteOrderMark); mark >= 0 {
+			i += mark + len(byteOrderMark)
+		}
 	}
 	if i < len(text) && scan.IsDigit(text[i]) {
 		return nil

@@ -25,6 +25,8 @@ type Java struct {
 	open int
 	// looked is set once something had the places searched.
 	looked bool
+	// known remembers what Knows has returned since then.
+	known map[string]bool
 }
 
 // JavaAnswer is what maps say of a frame of Java.
@@ -231,10 +233,27 @@ func (j *Java) Thrown(t *Thread, class string, as *Weighed) string {
 }
 
 // Knows reports whether a map that may apply has a class, or says something about frames below it as an exception.
-func (j *Java) Knows(ctx context.Context, class string) bool {
-	says := func(m *javamap.Map) bool { return hasClass(m, class) || m.Throws(class) }
-	return slices.ContainsFunc(j.maps.Named(), says) || j.looked && slices.ContainsFunc(j.maps.Found(ctx), says)
+func (j *Java) Knows(ctx context.Context, class []byte) bool {
+	if knows, ok := j.known[string(class)]; ok {
+		return knows
+	}
+	if len(j.known) >= maxKnown || j.known == nil {
+		j.known = map[string]bool{}
+	}
+	name := string(class)
+	says := func(m *javamap.Map) bool { return hasClass(m, name) || m.Throws(name) }
+	knows := slices.ContainsFunc(j.maps.Named(), says) || j.looked && slices.ContainsFunc(j.maps.Found(ctx), says)
+	if len(name) <= maxKnownName {
+		j.known[name] = knows
+	}
+	return knows
 }
+
+// maxKnown bounds the names of classes that are remembered, and maxKnownName the length of each, in bytes.
+const (
+	maxKnown     = 1 << 10
+	maxKnownName = 1 << 8
+)
 
 // hasClass reports whether a map has a class.
 func hasClass(m *javamap.Map, class string) bool {
@@ -281,7 +300,7 @@ func (j *Java) State() scan.When {
 // Look has the places of maps searched, if that has not happened: a line may be of Java.
 func (j *Java) Look(ctx context.Context) {
 	if !j.looked {
-		j.looked = true
+		j.looked, j.known = true, nil
 		j.maps.Any(ctx)
 	}
 }
@@ -292,7 +311,7 @@ func (j *Java) LookAhead(ctx context.Context) (changed bool) {
 	if j.State() != scan.Seeking || !j.maps.LookAhead(ctx) {
 		return false
 	}
-	j.looked = true
+	j.looked, j.known = true, nil
 	return true
 }
 

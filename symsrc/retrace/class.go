@@ -21,6 +21,12 @@ func parseComment(text []byte) (c comment, ok bool) {
 	if len(text) == 0 || text[0] != '{' || len(text) > maxJSON {
 		return c, false
 	}
+	// Nearly every class has this one, as R8 writes it.
+	if name, is := bytes.CutPrefix(text, []byte(`{"id":"sourceFile","fileName":"`)); is {
+		if name, is = bytes.CutSuffix(name, []byte(`"}`)); is && bytes.IndexByte(name, '"') < 0 && bytes.IndexByte(name, '\\') < 0 {
+			return comment{ID: "sourceFile", FileName: string(name)}, true
+		}
+	}
 	if json.Unmarshal(text, &c) == nil {
 		return c, true
 	}
