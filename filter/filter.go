@@ -19,6 +19,7 @@
 //	liner.go        the filter as a stream.Liner, and the literals that it looks for
 //	known.go        lines that were seen before
 //	knownjava.go    frames of Java that were seen before
+//	split.go        a Liner around the filter, which knows the parts of lines that a logger has split
 //	heldback.go     what the Liners that hold lines back have in common
 //	lookahead.go    a Liner around the filter, in which frames wait for the mappings below them
 //	traces.go       a Liner around the filter, in which exceptions of Java wait for their first frame, and traces for the map that they prove
@@ -138,6 +139,8 @@ type Filter struct {
 	missed []*resolve.Module
 	// weighed says with which maps of names of Java lines are read, by their numbers.
 	weighed weighed
+	// joints are the lines that are one part of several, by their numbers.
+	joints joints
 	// original is what the frame or the exception of Java at hand was.
 	original original
 	// Scratch memory, kept from line to line.

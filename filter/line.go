@@ -25,7 +25,7 @@ func (f *Filter) Line(ctx context.Context, dst, line []byte) (out []byte) {
 		f.opt.Read(f.line, line)
 	}
 	line = f.uncolored(line)
-	l := f.parser.Line(line)
+	l := f.readLine(line, f.line)
 	t := f.thread(l)
 	f.resolver.Prefetch.Expect(t)
 	dst = f.out.Begin(dst, f.line, line)
@@ -40,7 +40,17 @@ func (f *Filter) Line(ctx context.Context, dst, line []byte) (out []byte) {
 		f.over(t, l)
 	}
 	f.text.FollowColor(line)
+	f.joints.forget(f.line)
 	return f.out.End(dst)
+}
+
+// readLine begins to read a line of that number, which may be one part of several.
+func (f *Filter) readLine(line []byte, number int) *parse.Line {
+	l := f.parser.Line(line)
+	if j := f.joints[number]; j != nil {
+		f.parser.Join(l, j)
+	}
+	return l
 }
 
 // uncolored returns a line without colors, if it is to have none.
@@ -58,7 +68,7 @@ func (f *Filter) thread(l *parse.Line) *resolve.Thread {
 	switch p := &f.parser.Prefix; {
 	case l.Bare:
 		return o.Unnamed
-	case l.JSON:
+	case l.JSON, l.Left > 0:
 		return o.Thread(p, &l.Owner, l.Object, l.Text)
 	default:
 		return o.Thread(p, nil, nil, l.Text)
@@ -73,6 +83,10 @@ func (f *Filter) readList(t *resolve.Thread, l *parse.Line) {
 	}
 	if f.window > 0 {
 		f.window--
+	}
+	if !l.Begins() {
+		t.Note(l.Text)
+		return
 	}
 	window := mappings.Announces(words)
 	mapping, file, id := f.resolver.ApplyListed(t, words, f.line)
@@ -108,7 +122,7 @@ func (f *Filter) read(ctx context.Context, t *resolve.Thread, l *parse.Line) {
 	case dump:
 		p.Elements = append(p.Elements[:0], e)
 	case parse.HasMarkup(l.Text):
-		f.readElements(l.Text)
+		f.readElements(l.Segment)
 	default:
 		p.Elements = p.Elements[:0]
 	}
@@ -121,10 +135,10 @@ func (f *Filter) read(ctx context.Context, t *resolve.Thread, l *parse.Line) {
 }
 
 // readElements reads the elements of a text, and says which are malformed.
-func (f *Filter) readElements(text []byte) {
-	f.parser.ReadElements(text, f.left(f.line))
+func (f *Filter) readElements(s parse.Segment) {
+	f.parser.ReadElements(s.Text, s.Settled, f.left(f.line))
 	for i := range f.parser.Elements {
-		if err := f.parser.Elements[i].Err; err != nil && f.malformed(f.line, text, err) {
+		if err := f.parser.Elements[i].Err; err != nil && f.malformed(f.line, s.Text, err) {
 			f.out.Malformed(err)
 		}
 	}
@@ -140,7 +154,7 @@ func (f *Filter) readFrames(s parse.Segment, renumbering bool) []parse.Frame {
 
 // print resolves what was found in a segment, in the order of the text, since a mapping counts for the frames after it, and prints it.
 func (f *Filter) print(ctx context.Context, dst []byte, t *resolve.Thread, l *parse.Line) []byte {
-	if len(l.After) > 0 && !l.JSON && !l.Bare && f.opt.Style != print.Append {
+	if len(l.After) > 0 && !l.JSON && !l.Bare && !l.Split() && f.opt.Style != print.Append {
 		if end, ok := f.parser.ContextLine(l.Text); ok {
 			return f.out.Context(dst, t, l.Text, l.After, end, f.resolve(ctx, t, l, -1))
 		}
@@ -155,7 +169,7 @@ func (f *Filter) print(ctx context.Context, dst []byte, t *resolve.Thread, l *pa
 		}
 	} else {
 		t.Interrupted(l.Text)
-		dst = f.out.Text(dst, l.Text)
+		dst = f.out.Text(dst, l.Own())
 	}
 	dst = f.out.Text(dst, l.After)
 	f.dump.follow(t.Process, l, f.parser.Elements)
@@ -170,6 +184,7 @@ func (f *Filter) meant(t *resolve.Thread, l *parse.Line) bool {
 // alone returns the index of the element or frame whose line the segment is, -1 if it is none's.
 func (f *Filter) alone(l *parse.Line) int {
 	switch p := &f.parser; {
+	case l.Split():
 	case l.Bare, len(p.Frames) == 1 && p.Frames[0].Shape != frame.Pair:
 		return 0
 	case len(p.Elements) > 0:
@@ -181,7 +196,7 @@ func (f *Filter) alone(l *parse.Line) int {
 // over notes what a segment leaves behind: the end of a report, and the prefixes of the line.
 func (f *Filter) over(t *resolve.Thread, l *parse.Line) {
 	t.Emitter.End(l.Text)
-	if p := &f.parser.Prefix; p.Start > 0 && !p.Partial && !l.JSON {
+	if p := &f.parser.Prefix; p.Start > 0 && !p.Partial && !l.JSON && l.Left == 0 {
 		t.Wrote(l.Text[:p.Start], f.line)
 	}
 	f.resolver.Processes.Handled(t)

@@ -32,6 +32,7 @@ type liner struct {
 	tails      knownJava
 	native     scan.When // the state without frames of Java
 	traces     *traces   // around these; nil if there are no maps of names of Java
+	splits     *splits   // around all
 }
 
 // init makes it that of a filter.
@@ -48,6 +49,7 @@ func (l *liner) init(of *Filter) {
 		l.traces = newTraces(l, l.afterTraces())
 		l.tails.init(l)
 	}
+	l.splits = newSplits(l, l.afterSplits())
 	l.rescan()
 }
 
@@ -79,8 +81,11 @@ func (f *Filter) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 	return f.Stream().Run(ctx, in, out)
 }
 
-// outermost returns what handles the lines of a stream: the liner, or what holds lines back before it.
-func (l *liner) outermost() stream.Liner {
+// outermost returns what handles the lines of a stream.
+func (l *liner) outermost() stream.Liner { return l.splits }
+
+// afterSplits returns what handles the lines after the parts among them are known.
+func (l *liner) afterSplits() stream.Liner {
 	if l.traces != nil {
 		return l.traces
 	}
@@ -106,6 +111,21 @@ func (l *liner) beyond() stream.Liner {
 // holding reports whether lines are held back.
 func (l *liner) holding() bool {
 	return l.traces != nil && l.traces.holding() || l.ahead != nil && l.ahead.holding() || l.held != nil && l.held.holding()
+}
+
+// next is the number of the next line of the log, after those that are held back.
+func (l *liner) next() int {
+	n := l.line + 1
+	if l.traces != nil {
+		n += len(l.traces.lines)
+	}
+	if l.held != nil {
+		n += len(l.held.lines)
+	}
+	if l.ahead != nil {
+		n += len(l.ahead.lines)
+	}
+	return n
 }
 
 // Arrive notes that more of the log has come: files may have changed since.

@@ -145,7 +145,7 @@ func (h *proving) collect(ctx context.Context, line []byte) (found finding, need
 
 // read is the same for a line of that number.
 func (h *proving) read(ctx context.Context, line []byte, number int) (found finding, needs bool) {
-	l := h.f.parser.Line(h.f.uncolored(line))
+	l := h.f.readLine(h.f.uncolored(line), number)
 	p := &h.f.parser.Prefix
 	named := p.Claimed.Of(l.Text)
 	if crashed, ok := prefix.Crashed(l.Text[p.Start:p.End]); ok {

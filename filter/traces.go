@@ -110,18 +110,6 @@ func newTraces(f *liner, to stream.Liner) *traces {
 	return h
 }
 
-// next is the number of the next line.
-func (h *traces) next() int {
-	n := h.f.line + len(h.lines) + 1
-	if h.f.held != nil {
-		n += len(h.f.held.lines)
-	}
-	if h.f.ahead != nil {
-		n += len(h.f.ahead.lines)
-	}
-	return n
-}
-
 // Lines holds the first line of b back, or appends what becomes of it and of the lines that have waited for it.
 func (h *traces) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
 	n = bytes.IndexByte(b, '\n') + 1
@@ -181,7 +169,7 @@ func (h *traces) idle(line []byte) bool {
 // late reports whether an exception has waited for its first frame for too many lines.
 func (h *traces) late() bool {
 	for _, t := range h.open {
-		if len(t.lines) == 0 && h.next()-t.first > maxApart {
+		if len(t.lines) == 0 && h.f.next()-t.first > maxApart {
 			return true
 		}
 	}
@@ -193,11 +181,11 @@ func (h *traces) late() bool {
 func (h *traces) mayHold(ctx context.Context, line []byte) (ends, holds bool) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			h.f.broken(h.next(), guard.Fault(cause))
+			h.f.broken(h.f.next(), guard.Fault(cause))
 			ends, holds = h.holding(), false
 		}
 	}()
-	number, held := h.next(), h.holding()
+	number, held := h.f.next(), h.holding()
 	l := h.f.parser.Line(h.f.uncolored(line))
 	h.said = h.said[:0]
 	for h.f.parser.Next(l) {

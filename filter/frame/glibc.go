@@ -210,6 +210,7 @@ func readGlibcPlain(s *Search, line []byte, at, from int, f *Frame) bool {
 // look up.
 func readStraceOther(s *Search, line []byte, at, from int, f *Frame) bool {
 	_, e, ok := scan.Address(line, at)
+	from = max(from, s.begin)
 	if !ok || e >= len(line) || line[e] != ']' || !scan.LineEnd(line, e+1) || !scan.Has(line, from, " > ") || at < from+len(" > [") {
 		return false
 	}

@@ -22,11 +22,11 @@ type Element struct {
 	Open  bool
 }
 
-// ReadElements fills p.Elements with the elements of a text. The last one may be a dump that goes on. Only the first malformed
+// ReadElements fills p.Elements with the elements of a text after a place. The last one may be a dump that goes on. Only the first malformed
 // elements, as many as explain, get a full error: that costs a thousand times what the element does.
-func (p *Parser) ReadElements(text []byte, explain int) {
+func (p *Parser) ReadElements(text []byte, from, explain int) {
 	p.Elements = p.Elements[:0]
-	for from := 0; ; {
+	for {
 		e, ok := markup.Next(text, from)
 		if !ok {
 			if at := OpenDump(text, from); at >= 0 {

@@ -38,9 +38,24 @@ func (p *Parser) ReadFrames(s Segment, renumbering, absolutes bool) (complete bo
 				found.Gap = frame.Span{Start: found.Whole.End, End: found.Whole.End}
 			}
 		}
+		if found.Whole.Start < s.Settled || s.More && found.Whole.Start >= s.Wait {
+			continue
+		}
+		if found.Whole.Start < s.Left {
+			found.begun(s)
+		}
 		p.Frames = append(p.Frames, found)
 	}
 	return !p.search.Spent()
+}
+
+// begun lets a frame that began in an earlier part of its line be answered in this one: after the frame, if the place for the answer has left.
+func (fr *Frame) begun(s Segment) {
+	end := max(fr.Whole.End, s.Left)
+	if fr.Gap.Start < s.Left {
+		fr.Gap = frame.Span{Start: end, End: end}
+	}
+	fr.Done = fr.Done || bytes.HasPrefix(s.Text[end:], []byte(" in "))
 }
 
 // plainOf returns where an offset of the text is in its plain form, or without if it is 0: where the program's words begin or end.

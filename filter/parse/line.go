@@ -29,6 +29,7 @@ type Line struct {
 	strings []frame.Span // those that follow, in Object
 	begin   int          // of Object
 	pos     int          // up to which the line was read
+	joint   *Joint       // nil unless the line is one part of several
 	last    bool
 }
 
@@ -38,7 +39,7 @@ func (p *Parser) Line(line []byte) *Line {
 	l := &p.line
 	body, end := scan.CutEnd(line)
 	l.line, l.Body, l.Before, l.After, l.Object, l.strings, l.pos, l.last = line, body, nil, end, nil, nil, 0, false
-	l.Text, l.Sep, l.JSON = body, end, false
+	l.Segment, l.joint = Segment{Text: body, Sep: end}, nil
 	if len(end) == 0 {
 		l.Sep = lineBreak
 	}
@@ -88,6 +89,14 @@ func (p *Parser) Next(l *Line) bool {
 	l.strings, l.pos = l.strings[1:], end
 	if l.last {
 		l.After = l.line[end:]
+	}
+	l.Left, l.Settled, l.More = 0, 0, false
+	if j := l.joint; j != nil {
+		first := start == j.From && len(j.Before) > 0
+		if first {
+			l.Text = p.joined(l.Text)
+		}
+		l.settle(first, end == j.To)
 	}
 	p.ReadPrefix(l.Text)
 	l.Start, l.End = p.Prefix.Start, p.Prefix.End

@@ -93,7 +93,7 @@ func TestContextLine(t *testing.T) {
 	} {
 		var p parse.Parser
 		l := p.Line([]byte(line))
-		p.ReadElements(l.Text, 0)
+		p.ReadElements(l.Text, 0, 0)
 		if got, ok := p.ContextLine(l.Text); ok != (want >= 0) || ok && got != want {
 			t.Errorf("%q: %d, %v, want %d", line, got, ok, want)
 		}

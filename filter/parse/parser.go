@@ -8,6 +8,7 @@
 //	dump.go      a dump of registers over several lines
 //	find.go      frames of other formats, without escape sequences
 //	json.go      the strings of a line that is a JSON object
+//	joint.go     lines that a logger has split
 package parse
 
 import (
@@ -29,6 +30,7 @@ type Parser struct {
 	Quoted bool
 	search frame.Search
 	line   Line
+	whole  []byte // the text of a part after what has left of the parts before it
 	// strip and unquoted are texts without escapes. stripPos and unquotedPos are the offsets of their bytes in the text.
 	strip       []byte
 	stripPos    []int32
@@ -38,5 +40,5 @@ type Parser struct {
 
 // Footprint returns how many bytes of memory the parser keeps between lines.
 func (p *Parser) Footprint() int {
-	return cap(p.unquoted) + cap(p.strip) + 4*(cap(p.stripPos)+cap(p.unquotedPos))
+	return cap(p.unquoted) + cap(p.strip) + cap(p.whole) + 4*(cap(p.stripPos)+cap(p.unquotedPos))
 }

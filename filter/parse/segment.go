@@ -12,7 +12,14 @@ type Segment struct {
 	// Start is where the program's own words begin after the loggers' prefixes. End is where they end and a logger's suffix
 	// begins. Either is 0 if there are no other words there.
 	Start, End int
+	// Left is how much of Text has left with earlier parts of a line that a logger has split, and Settled up to where all of that is
+	// done. If More is set, frames that begin at Wait or after it wait for the next part.
+	Left, Settled, Wait int
+	More                bool
 }
+
+// Own returns the text without what has left.
+func (s *Segment) Own() []byte { return s.Text[s.Left:] }
 
 // HasMarkup reports whether text may hold a markup element.
 func HasMarkup(text []byte) bool {

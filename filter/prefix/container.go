@@ -18,9 +18,10 @@ func cri(r *Reader, line []byte, k int) int {
 	if c != 'F' && c != 'P' || int(tags.End) > k+1 && line[k+1] != ':' {
 		return -1
 	}
+	end := min(int(tags.End)+1, len(line))
 	r.p.Kind = CRI
-	r.p.Partial = c == 'P'
-	return min(int(tags.End)+1, len(line))
+	r.p.Partial, r.p.Stream = c == 'P', span(k-len("stdout "), k-1)
+	return end
 }
 
 // kubectl reads `[pod/x/app] `, as kubectl logs --prefix writes it.

@@ -29,6 +29,10 @@ type Prefix struct {
 	Kind Kind
 	// Partial says that the line goes on in the next entry of the same stream (CRI's `P`).
 	Partial bool
+	// Outer is the outermost logger, and Part where the text begins that it wraps. Stream is the stream that CRI names.
+	Outer  Kind
+	Part   int32
+	Stream Span
 	// Start and End bound the program's own text, line[Start:End]. What stands after End is a logger's suffix:
 	// `  (TAG)` of logcat -v process, ESC[0m of -v color.
 	Start, End int
@@ -115,6 +119,9 @@ func (r *Reader) Read(line []byte) Prefix {
 		end := r.layer(head, begin, depth)
 		if end < 0 {
 			break
+		}
+		if depth == 0 {
+			p.Outer, p.Part = p.Kind, int32(end)
 		}
 		colored = colored || begin > pos && p.Claimed.Empty()
 		pos = end

@@ -14,7 +14,7 @@ import (
 
 // elements writes a text with its elements in readable form.
 func (w *Text) elements(dst []byte, s parse.Segment, items []Item) []byte {
-	dst = w.inPlace(dst, s, items, 0, len(s.Text))
+	dst = w.inPlace(dst, s, items, s.Left, len(s.Text))
 	if w.opt.Style == Append {
 		for i := range items {
 			if e := items[i].Element; !e.Keep && !e.Contextual() && e.Tag != markup.Dumpfile {
@@ -31,6 +31,11 @@ func (w *Text) inPlace(dst []byte, s parse.Segment, items []Item, from, to int) 
 	for i := range items {
 		it := &items[i]
 		e := it.Element
+		if e.Start < s.Left && from == s.Left {
+			dst = w.begunElement(append(dst, s.Text[pos:e.End]...), s, it)
+			pos = e.End
+			continue
+		}
 		if e.Start < from || e.End > to {
 			continue
 		}
@@ -55,6 +60,22 @@ func (w *Text) inPlace(dst []byte, s parse.Segment, items []Item, from, to int) 
 	}
 	return append(dst, s.Text[pos:to]...)
 }
+
+// begunElement adds what an element stands for after it, since it began in an earlier part of its line, which has left.
+func (w *Text) begunElement(dst []byte, s parse.Segment, it *Item) []byte {
+	e := it.Element
+	if e.Keep || e.Contextual() || e.Tag == markup.Hexdict || e.Tag == markup.Dumpfile || bytes.HasPrefix(s.Text[e.End:], arrow) {
+		return dst
+	}
+	text := w.replaced(nil, s.Text, it)
+	if len(text) == 0 || bytes.HasPrefix(text, w.outside(s.Text[e.Start:e.End])) {
+		return dst
+	}
+	return w.added(dst, s, func(b []byte) []byte { return append(append(b, arrow...), text...) })
+}
+
+// arrow stands between what the log has and what is added after it.
+var arrow = []byte(" -> ")
 
 // elementBelow adds what an element stands for below the text that it stays in.
 func (w *Text) elementBelow(dst []byte, s parse.Segment, it *Item) []byte {

@@ -220,21 +220,24 @@ func appendJSON(dst, text []byte) []byte {
 // several writes a text with more than one frame, or with a pair in a sentence. Every frame keeps its place, and a chain of
 // functions stands on one line.
 func (w *Text) several(dst []byte, s parse.Segment, items []Item) []byte {
-	pos := 0
+	pos := s.Left
 	for i := range items {
 		it := &items[i]
-		dst = append(dst, s.Text[pos:it.Frame.Whole.Start]...)
-		w.FollowColor(s.Text[pos:it.Frame.Whole.Start])
+		if start := it.Frame.Whole.Start; start > pos {
+			dst = append(dst, s.Text[pos:start]...)
+			w.FollowColor(s.Text[pos:start])
+		}
 		dst = w.oneFrame(dst, s, it.Frame, it.Answer, it.Number)
-		pos = it.Frame.Whole.End
+		pos = max(s.Left, it.Frame.Whole.End)
 	}
 	return append(dst, s.Text[pos:]...)
 }
 
 // oneFrame writes a frame that keeps to its place on the line.
 func (w *Text) oneFrame(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve.Answer, n uint64) []byte {
-	known := a != nil && len(a.Frames) > 0 && fr.Shape != frame.Fields
-	if known && w.opt.Style == Replace {
+	begun := fr.Whole.Start < s.Left
+	known := a != nil && len(a.Frames) > 0 && (begun || fr.Shape != frame.Fields)
+	if known && w.opt.Style == Replace && !begun {
 		return w.added(dst, s, func(b []byte) []byte {
 			if fr.Shape == frame.Numbered && !fr.Num.Empty() {
 				b = append(appendNumber(append(b, '#'), fr.Num.Of(s.Text), n), ' ')
@@ -243,8 +246,8 @@ func (w *Text) oneFrame(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve
 			return w.appendSentence(b, a)
 		})
 	}
-	pos := fr.Whole.Start
-	if !fr.Num.Empty() {
+	pos, end := max(s.Left, fr.Whole.Start), max(s.Left, fr.Whole.End)
+	if !fr.Num.Empty() && !begun {
 		dst = append(dst, s.Text[pos:fr.Num.Start]...)
 		dst = appendNumber(dst, fr.Num.Of(s.Text), n)
 		pos = fr.Num.End
@@ -252,7 +255,7 @@ func (w *Text) oneFrame(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve
 	if known {
 		dst = append(dst, s.Text[pos:fr.Gap.Start]...)
 		dst = w.added(dst, s, func(b []byte) []byte {
-			if fr.Shape == frame.Pair {
+			if fr.Shape == frame.Pair && fr.Gap.End < end {
 				return append(w.appendSentence(b, a), ' ')
 			}
 			return w.appendSentence(append(b, " in "...), a)
@@ -261,15 +264,15 @@ func (w *Text) oneFrame(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve
 		pos = fr.Gap.End
 	}
 	switch {
-	case a != nil && !known && fr.Shape != frame.Fields:
+	case a != nil && !known && fr.Shape != frame.Fields && !begun:
 		dst = w.addressQuiet(dst, s.Text, fr, pos)
-	case known && w.screen(s) != nil:
+	case known && w.screen(s) != nil && !begun:
 		dst = w.short(dst, s, fr, pos, fr.Whole.End)
 	default:
-		dst = append(dst, s.Text[pos:fr.Whole.End]...)
+		dst = append(dst, s.Text[pos:end]...)
 	}
 	if a != nil {
-		dst = w.added(dst, s, func(b []byte) []byte { return w.appendReason(b, a, s.Text, fr.Whole.End) })
+		dst = w.added(dst, s, func(b []byte) []byte { return w.appendReason(b, a, s.Text, end) })
 	}
 	return dst
 }
@@ -279,7 +282,7 @@ func (w *Text) framesBelow(ctx context.Context, dst []byte, s parse.Segment, ite
 	if w.opt.Observed {
 		return w.observedBelow(dst, s, items)
 	}
-	dst = append(dst, s.Text...)
+	dst = append(dst, s.Own()...)
 	for i := range items {
 		dst = w.chainBelow(ctx, dst, s, &items[i])
 	}

@@ -160,7 +160,7 @@ func (w *Text) observedBelow(dst []byte, s parse.Segment, items []Item) []byte {
 	if !s.JSON && slices.ContainsFunc(items, func(it Item) bool { return it.Apart }) {
 		dst = append(dst, s.Sep...)
 	}
-	dst = append(dst, s.Text...)
+	dst = append(dst, s.Own()...)
 	for i := range items {
 		for _, line := range items[i].Below {
 			dst = w.below(dst, s, func(b []byte) []byte { return append(b, line...) })
