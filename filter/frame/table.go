@@ -38,7 +38,7 @@ var (
 	pcWord       = scan.Literal{Text: " pc ", Pair: 1, Set: 5, When: scan.Always}
 	inlinedMark  = scan.Literal{Text: "(inlined)", Pair: 0, Set: 7, When: scan.Always}
 	unknownWord  = scan.Literal{Text: "[unknown] (", Pair: 0, Set: 1, When: scan.Always}
-	atHex        = scan.Literal{Text: " @ 0x", Pair: 1, Set: 6, When: scan.Always}
+	atHex        = scan.Literal{Text: " @ 0x", Pair: 1, Set: 5, When: scan.Always}
 	pathParen    = scan.Literal{Text: " (/", Pair: 1, Set: 4, When: scan.Absolute}
 	address      = scan.Literal{Text: "0x", Pair: 0, Set: 0, When: scan.Absolute}
 	segfaultWord = scan.Literal{Text: "segfault", Pair: 2, Set: 6, When: scan.Always}
