@@ -64,6 +64,8 @@ type Options struct {
 	Links print.Links
 	// Java are the maps that give names of Java and Kotlin back; nil for none.
 	Java *javamap.Maps
+	// Board is the program of the board that the log is of, for frames that have only an address; nil for none.
+	Board *symsrc.Board
 	// Maps returns lists of mappings of the processes that write the log, in any form that is read in logs, for frames that have
 	// only an absolute address; nil where they are not known. What such a list has at an address must be all that a frame
 	// without a process may mean by it. It may be called by several filters at once.
@@ -162,7 +164,7 @@ func New(o Options) *Filter {
 	text := print.Options{Style: o.Style, Renumber: o.Renumber, Context: o.Context, Palette: o.Palette,
 		Names: o.Names, Sources: o.Sources, SourceLines: o.SourceLines, Links: o.Links, Explain: o.Explain, Screen: o.Screen, Observed: o.Below}
 	f := &Filter{opt: o, text: print.NewText(text), objects: r, messages: messages{tell: o.Warn, said: map[string]bool{}, recorded: r != nil}}
-	f.resolver = resolve.New(resolve.Options{Symbols: o.Symbols, Adjust: o.Adjust, Maps: o.Maps, By: o.By, Own: o.Own, Trust: o.Trust, Java: o.Java,
+	f.resolver = resolve.New(resolve.Options{Symbols: o.Symbols, Adjust: o.Adjust, Maps: o.Maps, By: o.By, Own: o.Own, Trust: o.Trust, Java: o.Java, Board: o.Board,
 		Broken: func(fault string) { f.broken(f.line, fault) }})
 	f.dump = dump{resolver: f.resolver, colored: o.Palette != nil}
 	f.context = contextDump{out: o.DumpContext, announced: o.OnDumpfile, resolver: f.resolver, warn: f.warn}
@@ -186,7 +188,7 @@ func (f *Filter) absolutes() bool { return f.observed() || f.shown() }
 
 // shown reports whether such frames may change the output: where mappings are known, and where a reason is wanted.
 func (f *Filter) shown() bool {
-	return f.resolver.Mapped || f.opt.Lookahead != (Lookahead{}) || f.opt.Maps != nil || f.opt.Explain
+	return f.resolver.Mapped || f.opt.Lookahead != (Lookahead{}) || f.opt.Maps != nil || f.opt.Board != nil || f.opt.Explain
 }
 
 // numbers reports whether frames with nothing but a number mean anything: the number changes, or every frame counts.

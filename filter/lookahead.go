@@ -133,7 +133,7 @@ func (a *ahead) lacksMappings(t *resolve.Thread, body []byte) bool {
 		return false
 	}
 	for _, fr := range a.f.readFrames(parse.Segment{Text: body, End: a.f.parser.Prefix.End}, false) {
-		if (unmapped && fr.Base == frame.Absolute || unstated && fr.Later) && !fr.Done {
+		if (unmapped && fr.Base == frame.Absolute && fr.Machines == 0 || unstated && fr.Later) && !fr.Done {
 			return true
 		}
 	}

@@ -169,6 +169,7 @@ func (c *config) filterOptions() (o filter.Options, end func(), err error) {
 		if o.Java, err = c.symbols.Java(context.Background()); err != nil {
 			return o, nil, err
 		}
+		o.Board = c.symbols.Files.Board()
 		o.Symbols, end, err = c.symbols.Source()
 	}
 	if err != nil {

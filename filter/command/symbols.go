@@ -130,6 +130,7 @@ func doctorCommand(fs *cli.Flags) cli.Run {
 		if o.Java, err = s.Java(context.Background()); err != nil {
 			return cli.Usage, err
 		}
+		o.Board = s.Files.Board()
 		source, end, err := s.Source()
 		if err != nil {
 			return cli.Usage, err

@@ -74,6 +74,12 @@ const (
 	// Strace prints Raw addresses that count in the file, or Moved addresses that count in the module: the machine code says which. The
 	// first one of a stack is exact.
 	Strace
+	// Traced addresses are those of a board's backtrace: on Xtensa 3 less than return addresses, on RISC-V return addresses.
+	Traced
+	// TracedFirst is the first one of these, which may be that of a fault, or on Xtensa 3 less.
+	TracedFirst
+	// Returning is a return address, or anything: only the machine code shows that.
+	Returning
 	// Listed addresses are OneLess after Seastar's own words. Otherwise the format does not say.
 	Listed
 )
@@ -90,6 +96,16 @@ const (
 	Announced
 	// EitherWay stacks begin with the innermost or with the outermost frame. Their numbers say which.
 	EitherWay
+)
+
+// Machines are the machines of boards, as a set.
+type Machines uint8
+
+// The machines of the boards that print frames of formats here.
+const (
+	Xtensa Machines = 1 << iota
+	RISCV
+	ARM
 )
 
 // OfJava reports whether it is a frame of Java, or the name of an exception.
@@ -136,6 +152,8 @@ type Frame struct {
 	Func, Source Span
 	// Later is set where the log states the build IDs of modules below their frames.
 	Later bool
+	// Machines, if not 0, are what the emitter runs on. It is the only program there, and has no mappings.
+	Machines Machines
 	// Data is set where the address is that of a variable.
 	Data bool
 	// Done is set where the frame names a source line already, or shows this filter's answer.

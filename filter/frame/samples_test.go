@@ -46,8 +46,11 @@ func describe(line []byte, f *Frame) string {
 		space = [...]string{FromSymbol: "fromSymbol", Absolute: "absolute"}[f.Base]
 	}
 	convention := [...]string{Unsaid: "unsaid", Moved: "moved", Raw: "raw", RawButFirst: "rawButFirst", UnsaidButFirst: "unsaidButFirst", Exact: "exact", OneLess: "oneLess", Either: "either",
-		Sanitizers: "sanitizers", Strace: "strace", Listed: "listed"}[f.Convention]
+		Sanitizers: "sanitizers", Strace: "strace", Listed: "listed", Traced: "traced", TracedFirst: "tracedFirst", Returning: "returning"}[f.Convention]
 	fmt.Fprintf(&b, " %s%s:%#x %s", shape, space, f.Offset, convention)
+	if f.Machines != 0 {
+		fmt.Fprintf(&b, " machines=%03b", f.Machines)
+	}
 	for _, flag := range []struct {
 		set  bool
 		name string

@@ -46,6 +46,7 @@ var (
 	unhandled    = scan.Literal{Text: "unhandled ", Pair: 2, Set: 6, When: scan.Always}
 	barHex       = scan.Literal{Text: "|0x", Pair: 0, Set: 5, When: scan.Always}
 	unrealWord   = scan.Literal{Text: "!UnknownFunction(0x", Pair: 0, Set: 4, When: scan.Always}
+	stackWord    = scan.Literal{Text: "3ff", Pair: 0, Set: 7, When: scan.Absolute}
 	number       = scan.Literal{Text: scan.AnyNumber, Pair: 0, Set: 2, When: scan.Renumbering}
 )
 
@@ -96,8 +97,13 @@ var formats = [...]Format{
 	{"zig", "?: 0x", 0, stopAt(address), readZig, "???:?:?: 0x7f5e2c84527f in __libc_start_call_main (???)"},
 	{"julia", "ip: 0x", 0, stopAt(address), readJulia, "unknown function (ip: 0x7f48deb04a30)"},
 	{"unreal", "(0x", 0, stopAt(unrealWord), readUnreal, "[Callstack] 0x0000000004bd0c64 CarlaUnreal!UnknownFunction(0x49d0c63)"},
+	{"esp-idf", " 0x", 0, stopAt(address), readESPBacktrace, "Backtrace: 0x40085cd7:0x3ffb47e0 0x40085b84:0x3ffb47f0 |<-CORRUPTED"},
+	{"esp-idf", ":0x", 0, stopAt(address), readESPBacktrace, "Backtrace:0x40085cd7:0x3ffb47e0 0x40085b84:0x3ffb47f0"},
+	{"esp-idf", ": 0x", 0, stopAt(address), readESPRegister, "MEPC    : 0x42007bd6  RA      : 0x42007bd0  SP      : 0x3fc98fa0"},
+	{"zephyr", " 0x", 0, stopAt(address), readZephyr, "E: Faulting instruction address (r15/pc): 0x00023c8a"},
 	{"webkit", " 0x", 0, stopAt(address), readWebKit, "16  0x7f1644eaa5c3 cc::ThreadProxy::BeginMainFrame()"},
 	{"valgrind", " 0x", 0, stopAt(address), readValgrind, "==6151==    by 0x10937A: demo::Widget::poke(int) (crash.cc:19)"},
+	{"esp8266", "=0x", 0, stopAt(address), readBoardWord, "epc1=0x40201234 epc2=0x00000000 epc3=0x00000000 excvaddr=0x00000000 depc=0x00000000"},
 	{"go", "=0x", 0, stopAt(address), readGo, "[signal SIGSEGV: segmentation violation code=0x1 addr=0x0 pc=0x49e471]"},
 	{"tizen", " 0x", 0, stopAt(address), readTizenAddress, "0x00007f8b2c3d4e5f: name() from /usr/lib/libx.so"},
 	{"seastar", " 0x", 0, stopAt(address), readSeastarAddress, "Reactor stalled for 8 ms on shard 0. Backtrace: 0x3c53042 0x3c52380"},
@@ -107,6 +113,7 @@ var formats = [...]Format{
 	{"fault", " ip", 0, stopAt(segfaultWord, ipColon), readFault, "traps: a.out[7] trap invalid opcode ip:401136 sp:7ffc0b2a1c58 error:0 in a.out[401000+1000]"},
 	{"perf", "[unknown] (", 0, stopAt(unknownWord), readPerfUnknown, "\t           14645 [unknown] (/usr/lib/x.so)"},
 	{"bpftrace", " (/", 0, stopAt(pathParen), readBpftrace, "\t55889bb84160 middle+9 (/usr/bin/prog)"},
+	{"esp8266", " 40", 0, stopAt(stackWord), readESPStack, "3ffffdc0:  40201234 3ffe8438 00000001 402012ab <"},
 	{"perf", "(inlined)", 0, stopAt(inlinedMark), readPerfInlined, "\t           14645 deref+0x25 (inlined)"},
 }
 

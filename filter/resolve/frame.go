@@ -24,6 +24,9 @@ func (r *Resolver) ResolveFrame(ctx context.Context, t *Thread, line int, text [
 		above = nothingKnown
 	}
 	q, ok, absolute := r.queries.of(t, line, text, fr)
+	if fr.Machines != 0 {
+		t.noteBoard(fr)
+	}
 	if ok {
 		q = r.answers.placed(ctx, q, fr)
 	}
@@ -33,6 +36,8 @@ func (r *Resolver) ResolveFrame(ctx context.Context, t *Thread, line int, text [
 		a = r.agreed(ctx, t.Process, r.answers.address(ctx, t.Process, q.off, q.kind, q.Rule), text, fr)
 	case q.from != nil: // the name itself is what was asked
 		a = r.Proofs.admitted(t.Process, r.answers.ask(ctx, q), q.from)
+	case ok && r.queries.isBoard(q):
+		a = r.summed(t, r.answers.ask(ctx, q))
 	case ok:
 		a = r.agreed(ctx, t.Process, r.answers.ask(ctx, q), text, fr)
 		r.Asked = Asked{q, a, fr.Convention, fr.Counts && fr.Shape == frame.Numbered && fr.Base == frame.InModule && fr.Space == symsrc.Linked && (len(fr.BuildIDText) > 0 || !t.KnowsBuildIDs()) && len(fr.MemberText) == 0 && !named}

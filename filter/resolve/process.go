@@ -34,6 +34,8 @@ type Process struct {
 	generation uint64
 	// javaMaps are the maps of names of Java that its frames have named.
 	javaMaps []*javamap.Map
+	// sum is the SHA-256 of the file of a board's program, or its begin, in hexadecimal digits. It is "" if the log has none.
+	sum string
 	// proofs are what is known of files that are not verified.
 	proofs proofs
 }
@@ -57,6 +59,8 @@ type Thread struct {
 	trampoline bool
 	// above says what the last frame may have been.
 	above above
+	// fault is the address of the instruction of which a board's next backtrace is, or 0.
+	fault uint64
 	// java is the trace of Java that the thread prints; nil before the first.
 	java *javaTrace
 	// shifted is set if the thread is counted in Processes.Shifted.

@@ -43,11 +43,15 @@ type queries struct {
 	adjust Adjust
 	memo   *memo
 	lists  *lists
+	board  *symsrc.Board // nil for none
 }
 
 // of returns the query of a frame. If absolute is set, off is an address of the process. ok is false if there is nothing
 // to ask of a module: none is named, or no mapping covers the address.
 func (s *queries) of(t *Thread, line int, text []byte, fr *parse.Frame) (q query, ok, absolute bool) {
+	if q, ok = s.onBoard(t, fr); ok || fr.Machines != 0 {
+		return q, ok, false
+	}
 	first := t.first(line, fr)
 	return s.under(t, text, fr, s.adjust.Frame(t, t.convention(fr, first), first))
 }
@@ -122,7 +126,7 @@ func (s *queries) module(t *Thread, fr *parse.Frame) *Module {
 
 // inStack returns the query of a frame, absolute or not.
 func (s *queries) inStack(t *Thread, text []byte, fr *parse.Frame, rule Rule) (q query, ok bool) {
-	if fr.Done || fr.Data || fr.Shape == frame.NumberOnly {
+	if fr.Done || fr.Data || fr.Shape == frame.NumberOnly || fr.Machines != 0 {
 		return q, false
 	}
 	q, ok, absolute := s.under(t, text, fr, rule)

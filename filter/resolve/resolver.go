@@ -17,6 +17,7 @@
 //	proof.go       Proofs: whether files that are this machine's own are proven to be those that ran
 //	stack.go       the stacks that are evidence for that
 //	weigh.go       weighing: what a stack and the machine code say of such files
+//	board.go       the only program of a board, which has no mappings
 //	java.go        Java: names of Java and Kotlin, by the maps of their build
 //	outcome.go     what became of a frame, in the words of every output
 //	reason.go      why a frame has no name
@@ -74,6 +75,8 @@ type Options struct {
 	Trust string
 	// Java are the maps of names of Java; nil for none.
 	Java *javamap.Maps
+	// Board is the program of the board that the log is of; nil for none.
+	Board *symsrc.Board
 }
 
 // New returns a resolver for a log.
@@ -82,7 +85,7 @@ func New(o Options) *Resolver {
 	r.memo.init()
 	r.Counts.memo = &r.memo
 	r.lists = lists{processes: r.Processes, running: o.Maps}
-	r.queries = queries{adjust: o.Adjust, memo: &r.memo, lists: &r.lists}
+	r.queries = queries{adjust: o.Adjust, memo: &r.memo, lists: &r.lists, board: o.Board}
 	from := &source{symbols: o.Symbols}
 	from.prober, _ = o.Symbols.(symsrc.Prober)
 	r.Prefetch = &Prefetch{memo: &r.memo, queries: &r.queries, source: from, broken: o.Broken}

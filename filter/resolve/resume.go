@@ -21,7 +21,7 @@ func (r *Resolver) Resume(dst []byte, line int, waits bool) (lines []byte, ok bo
 		}
 	}
 	for _, p := range o.byKey {
-		if p.Emitter != (emitter{}) || p.reported || p.dart != "" || len(p.buildIDs) > 0 {
+		if p.Emitter != (emitter{}) || p.reported || p.dart != "" || p.sum != "" || len(p.buildIDs) > 0 {
 			return dst, false
 		}
 	}
@@ -49,7 +49,7 @@ func (r *Resolver) appendStacks(dst []byte, line int, waits bool) (lines []byte,
 	var recent [maxBetween + 1]*Thread // by how many lines ago their last frame was
 	begin := 0
 	for _, t := range r.Processes.threads {
-		if t.trampoline || t.Stack.top || t.above == maybeTrampoline {
+		if t.trampoline || t.fault != 0 || t.Stack.top || t.above == maybeTrampoline {
 			return dst, false
 		}
 		ago := line - t.Stack.Line

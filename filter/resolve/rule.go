@@ -46,6 +46,14 @@ const (
 	stracedExact
 	// either is unwinding where only the code at both places shows that it makes no difference.
 	either
+	// returning is a return address, or anything: only a call that ends there shows that. returningLess is as much less as emitters of
+	// boards take away, and returningNear is one of the two.
+	returning
+	returningLess
+	returningNear
+	// threeLess is 3 less than the address of the code, and threeLessOrCall is that, unless a call lies there.
+	threeLess
+	threeLessOrCall
 
 	modeBits = 4 // of a Rule without its evidence
 	modeMask = 1<<modeBits - 1
@@ -187,8 +195,11 @@ func (t *Thread) less(because evidence, first bool) Rule {
 // before reports whether the code is assumed to lie before the logged address if there is no machine code.
 func (r Rule) before() bool { return r.back(symsrc.Probe{}) == 1 }
 
-// further is the distance to the code after a logged address: 1 byte.
-const further = ^uint64(0)
+// further is the distance to the code after a logged address: 1 byte. threeFurther is 3 bytes.
+const (
+	further      = ^uint64(0)
+	threeFurther = ^uint64(2)
+)
 
 // back returns how many bytes before a logged address the code lies, or further. A signal trampoline is never called: its address is
 // that of its first instruction.
@@ -207,6 +218,10 @@ func (r Rule) distance(p symsrc.Probe) uint64 {
 		return 0
 	case mode == oneLessExact, mode == oneLess && p.Trampoline:
 		return further
+	case mode == threeLess, mode == threeLessOrCall && !p.Calls:
+		return threeFurther
+	case mode == threeLessOrCall:
+		return 0
 	case p.Trampoline:
 		return 0
 	case mode == afterCall:
@@ -242,7 +257,9 @@ func (r Rule) otherwise(p symsrc.Probe) (back uint64, why string) {
 	switch {
 	case mode == either && (r&doubtful != 0 || p.Known && !p.Returns && !p.Calls):
 		return further, returnOrFault
-	case mode == either:
+	case mode == threeLessOrCall && p.Calls:
+		return threeFurther, returnOrFault
+	case mode == either, mode == threeLessOrCall:
 		return 0, returnOrFault
 	case r&doubtful != 0 && mode == oneLess:
 		return further, calledOrInterrupted

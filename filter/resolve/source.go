@@ -45,8 +45,15 @@ func (s *source) fetch(ctx context.Context, q query) (got found) {
 		s.countFrom(ctx, q, &got)
 	}
 	got.back = q.Rule.back(got.probe)
+	near := got.back
+	if q.Rule.returns() && s.prober != nil {
+		got.back, near = s.returned(ctx, q, &got)
+	}
 	got.addr.Offset -= got.back
 	got.Answer = s.symbols.Frames(ctx, got.addr)
+	if near != got.back {
+		s.doubt(ctx, near, rawOrMoved, &got)
+	}
 	if other, why := q.Rule.otherwise(got.probe); why != "" && got.unclear == "" && other != got.back {
 		s.doubt(ctx, other, why, &got)
 	}

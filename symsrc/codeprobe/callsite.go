@@ -35,6 +35,7 @@ var callDecoders = map[stdelf.Machine]func(c *callSite) bool{
 	stdelf.EM_PPC:     callPPC,
 	stdelf.EM_PPC64:   callPPC,
 	stdelf.EM_MIPS:    callMIPS,
+	stdelf.EM_XTENSA:  callXtensa,
 }
 
 // CallEndsAt reports whether a call ends at an address; see CallEndsAt.
@@ -376,4 +377,19 @@ func callMIPS(c *callSite) bool {
 		return false
 	}
 	return insn>>26 == 0x3a || insn>>21 == 0x3e<<5 // balc, jialc
+}
+
+// callXtensa recognizes CALL0, CALL4, CALL8 and CALL12, and those by way of a register, all of three bytes (Xtensa ISA, "CALL0" and
+// "CALLX0"). The configurations with calls of other lengths are big-endian.
+func callXtensa(c *callSite) bool {
+	n := len(c.text)
+	if n < 3 || c.f.elf.Big {
+		return false
+	}
+	b := c.text[n-3:]
+	if b[0]&0xf == 5 { // call: 18 bits, in words, from the word of the next instruction on
+		words := int32(uint32(b[0])|uint32(b[1])<<8|uint32(b[2])<<16) << 8 >> 14
+		return c.reaches((c.addr-3)&^3 + 4 + uint64(int64(words)*4))
+	}
+	return b[0]&0xcf == 0xc0 && b[1]>>4 == 0 && b[2] == 0 // callx
 }

@@ -215,6 +215,8 @@ func (f *Format) CallDistance() uint64 {
 		return 4
 	case elf.EM_MIPS, elf.EM_SPARC, elf.EM_SPARCV9, elf.EM_SPARC32PLUS:
 		return 8
+	case elf.EM_XTENSA:
+		return 3
 	case elf.EM_ARM, elf.EM_RISCV:
 		return 2
 	}

@@ -1,0 +1,264 @@
+package filter_test
+
+import (
+	"debug/elf"
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"qss-filter/filter"
+	"qss-filter/filter/print/jsonl"
+	"qss-filter/symsrc/locate"
+	symobject "qss-filter/symsrc/object"
+)
+
+// boardProgram is testdata/board.c, built for a machine.
+type boardProgram struct {
+	path, triple string
+	faults       []uint64 // its instructions
+	returns      []uint64 // the places after its calls
+	truth        map[uint64]string
+}
+
+// board is a machine: how programs are built for it, how its calls look in objdump, and what its consoles print.
+type board struct {
+	triple string
+	flags  []string
+	call   *regexp.Regexp
+	prints []boardPrint
+}
+
+// boardPrint prints the address of a fault and a return address as a program's source does. what are the addresses of the frames in it.
+type boardPrint struct {
+	name string
+	text func(fault, ret uint64) (log string, frames []uint64)
+}
+
+// after marks a return address in what a boardPrint returns: the code is before it.
+const after = 1 << 63
+
+var boards = []board{
+	{"xtensa-lx106-elf", []string{"-Wl,-Ttext=0x40200000"}, regexp.MustCompile(`\tcallx?0\t`), []boardPrint{
+		// panic_print_registers and esp_backtrace_print_from_frame in ESP-IDF's components/esp_system/port/arch/xtensa.
+		{"ESP-IDF", func(fault, ret uint64) (string, []uint64) {
+			return fmt.Sprintf("PC      : 0x%08x  PS      : 0x00050033  A0      : 0x%08x  A1      : 0x3ffb47e0  \n\n\nBacktrace: 0x%08x:0x3ffb47e0 0x%08x:0x3ffb47f0 0x0006001e:0xa5a5a5a5 |<-CORRUPTED\n",
+				fault, ret|0x80000000, fault-3, ret-3), []uint64{fault, fault, ret | after, 0}
+		}},
+		// doBacktrace in components/esp32/panic.c before ESP-IDF 3.3.
+		{"ESP-IDF 3", func(fault, ret uint64) (string, []uint64) {
+			return fmt.Sprintf("PC      : 0x%08x  PS      : 0x00050033\n\nBacktrace: 0x%08x:0x3ffb47e0 0x%08x:0x3ffb47f0\n", fault, fault, ret-3),
+				[]uint64{fault, fault, ret | after}
+		}},
+		{"ESP-IDF, abort", func(fault, ret uint64) (string, []uint64) {
+			return fmt.Sprintf("abort() was called at PC 0x%08x on core 0\n\nBacktrace:0x%08x:0x3ffb47e0 0x%08x:0x3ffb47f0\n", ret, fault-3, ret-3),
+				[]uint64{fault, ret | after}
+		}},
+		// esp_backtrace_print begins with a caller.
+		{"esp_backtrace_print", func(_, ret uint64) (string, []uint64) {
+			return fmt.Sprintf("Backtrace: 0x%08x:0x3ffb47e0 0x%08x:0x3ffb47f0\n", ret-3, ret-3), []uint64{ret | after, ret | after}
+		}},
+		// cores/esp8266/core_esp8266_postmortem.cpp.
+		{"ESP8266", func(fault, ret uint64) (string, []uint64) {
+			return fmt.Sprintf("epc1=0x%08x epc2=0x00000000\n>>>stack>>>\n3ffffdc0:  %08x 3ffe8438 %08x %08x <\n", fault, ret, ret, 0x40000001),
+				[]uint64{fault, 0, ret | after, ret | after, 0}
+		}},
+		{"esp-backtrace", func(_, ret uint64) (string, []uint64) {
+			return fmt.Sprintf("Backtrace:\n\n0x%x\n", ret-3), []uint64{ret | after}
+		}},
+	}},
+	{"riscv64-unknown-elf", []string{"-march=rv32imc", "-mabi=ilp32", "-Wl,-Ttext=0x42000000"}, regexp.MustCompile(`\t(jal|jalr)\t`), []boardPrint{
+		// components/esp_system/port/arch/riscv/panic_arch.c, and eh_frame_parser.c.
+		{"ESP-IDF", func(fault, ret uint64) (string, []uint64) {
+			return fmt.Sprintf("MEPC    : 0x%08x  RA      : 0x%08x  SP      : 0x3fc98fa0\nBacktrace: 0x%08x:0x3fc98fa0 0x%08x:0x3fc98fb0\n", fault, ret, fault, ret),
+				[]uint64{fault, ret | after, fault, ret | after}
+		}},
+		// esp-backtrace/src/riscv.rs.
+		{"esp-backtrace", func(fault, ret uint64) (string, []uint64) {
+			return fmt.Sprintf("Exception 'Load access fault' mepc=0x%08x, mtval=0x00000000\nPC=0x%08x         RA/x1=0x%08x      SP/x2=0x3fc9fe40\n0x%x\n", fault, fault, ret, ret-4),
+				[]uint64{fault, fault, ret | after, ret | after}
+		}},
+	}},
+	{"arm-none-eabi", []string{"-mcpu=cortex-m3", "-mthumb", "-Wl,-Ttext=0x1000"}, regexp.MustCompile(`\tblx?\t`), []boardPrint{
+		// arch/arm/core/fatal.c.
+		{"Zephyr", func(fault, ret uint64) (string, []uint64) {
+			return fmt.Sprintf("[00:00:05.979,000] <err> os: r3/a4:  0x24060000 r12/ip:  0x0003026a r14/lr:  0x%08x\n[00:00:05.979,000] <err> os: Faulting instruction address (r15/pc): 0x%08x\n", ret|1, fault),
+				[]uint64{ret | after, fault}
+		}},
+	}},
+}
+
+// TestBoards holds that no address that the console of a board prints gets another function or line than the toolchain's addr2line
+// gives it, for every call and every instruction of a program, and that nearly all get theirs.
+func TestBoards(t *testing.T) {
+	for _, b := range boards {
+		for _, level := range []string{"-O0", "-O1", "-Os"} {
+			t.Run(b.triple+" "+level, func(t *testing.T) {
+				needTool(t, b.triple+"-gcc", "gcc-"+strings.Replace(b.triple, "lx106-elf", "lx106", 1))
+				p := b.build(t, level)
+				files := locate.Options{Objects: []string{p.path}}
+				found, err := locate.New(files)
+				if err != nil {
+					t.Fatal(err)
+				}
+				o := filter.Options{Symbols: symobject.NewSource(found), Board: files.Board(), JSON: &jsonl.Options{}}
+				if o.Board == nil {
+					t.Fatal("the program is none of a board")
+				}
+				for _, print := range b.prints {
+					p.check(t, o, print)
+				}
+			})
+		}
+	}
+}
+
+func (b *board) build(t *testing.T, level string) *boardProgram {
+	t.Helper()
+	source, err := filepath.Abs("testdata/board.c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &boardProgram{path: filepath.Join(t.TempDir(), "board.elf"), triple: b.triple, truth: map[uint64]string{}}
+	args := append([]string{"-g", level, "-ffreestanding", "-nostdlib", "-nostartfiles", "-Wl,-e,_start", "-o", p.path, source}, b.flags...)
+	if out, err := exec.Command(b.triple+"-gcc", args...).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	out, err := exec.Command(b.triple+"-objdump", "-d", "--no-show-raw-insn", p.path).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	inside, called := functionsOf(t, p.path), false
+	for line := range strings.Lines(string(out)) {
+		digits, insn, ok := strings.Cut(strings.TrimSpace(line), ":")
+		addr, err := strconv.ParseUint(digits, 16, 64)
+		if !ok || err != nil || strings.Contains(insn, ".word") || strings.TrimSpace(insn) == "" {
+			called = false
+			continue
+		}
+		if called {
+			p.returns = append(p.returns, addr)
+		}
+		if inside(addr) { // and not what fills the gaps
+			p.faults = append(p.faults, addr)
+		}
+		called = b.call.MatchString(insn) && !strings.Contains(insn, "zero,")
+	}
+	if len(p.returns) < 8 || len(p.faults) < 40 {
+		t.Fatalf("%d calls and %d instructions", len(p.returns), len(p.faults))
+	}
+	return p
+}
+
+// functionsOf returns what tells whether an address is in a function of a file.
+func functionsOf(t *testing.T, path string) func(addr uint64) bool {
+	t.Helper()
+	e, err := elf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	symbols, err := e.Symbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(addr uint64) bool {
+		return slices.ContainsFunc(symbols, func(s elf.Symbol) bool {
+			start := s.Value
+			if e.Machine == elf.EM_ARM {
+				start &^= 1
+			}
+			return elf.ST_TYPE(s.Info) == elf.STT_FUNC && addr >= start && addr < start+s.Size
+		})
+	}
+}
+
+// place returns the function and the line of an address, as addr2line has them.
+func (p *boardProgram) place(t *testing.T, addr uint64) string {
+	t.Helper()
+	if _, known := p.truth[addr]; !known {
+		out, err := exec.Command(p.triple+"-addr2line", "-ife", p.path, fmt.Sprintf("%#x", addr)).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(string(out), "\n")
+		line := lines[1][strings.LastIndexByte(lines[1], ':')+1:]
+		line, _, _ = strings.Cut(line, " ")
+		p.truth[addr] = lines[0] + ":" + line
+	}
+	return p.truth[addr]
+}
+
+// check prints each fault with one of the return addresses, and compares.
+func (p *boardProgram) check(t *testing.T, o filter.Options, print boardPrint) {
+	t.Helper()
+	var log strings.Builder
+	var want []uint64
+	for i, fault := range p.faults {
+		text, frames := print.text(fault, p.returns[i%len(p.returns)])
+		log.WriteString(text)
+		want = append(want, frames...)
+	}
+	got := boardFrames(t, run(t, o, log.String()))
+	if len(got) != len(want) {
+		t.Fatalf("%s: %d frames, want %d", print.name, len(got), len(want))
+	}
+	right, raw := 0, 0
+	for i, addr := range want {
+		place := ""
+		switch {
+		case addr&after != 0:
+			place = p.place(t, addr&^after-1)
+		case addr != 0:
+			place = p.place(t, addr)
+		}
+		switch got[i].place {
+		case "":
+			if addr != 0 {
+				raw++
+			}
+		case place:
+			right++
+		default:
+			t.Errorf("%s: frame %d, %s: %s, want %q", print.name, i, got[i].text, got[i].place, place)
+		}
+	}
+	t.Logf("%-20s %5d right %5d raw", print.name, right, raw)
+	if right*10 < (right+raw)*7 {
+		t.Errorf("%s: only %d of %d frames have names", print.name, right, right+raw)
+	}
+}
+
+// boardFrame is a frame of the output: its text, and the innermost function with its line.
+type boardFrame struct{ text, place string }
+
+func boardFrames(t *testing.T, output string) (frames []boardFrame) {
+	t.Helper()
+	for line := range strings.Lines(output) {
+		var l struct {
+			Frames []struct {
+				Text      string
+				Functions []struct {
+					Function string
+					Line     int
+				}
+			}
+		}
+		if err := json.Unmarshal([]byte(line), &l); err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range l.Frames {
+			fr := boardFrame{text: f.Text}
+			if len(f.Functions) > 0 {
+				fr.place = f.Functions[0].Function + ":" + strconv.Itoa(f.Functions[0].Line)
+			}
+			frames = append(frames, fr)
+		}
+	}
+	return frames
+}
