@@ -114,7 +114,11 @@ func (r *report) advise() {
 		}
 	}
 	for _, n := range r.near {
-		if n.todo != "" {
+		switch n.todo {
+		case "":
+		case mapFlag:
+			r.try(n.what, mapAdvice, r.again(mapFlag))
+		default:
 			r.try(n.what, n.todo)
 		}
 	}
@@ -223,20 +227,25 @@ func (r *report) adviseModule(m *examined) {
 	}
 }
 
+// What to do about obfuscated names of Java.
+const (
+	mapAdvice = "Give the mapping.txt of the build that ran:"
+	mapFlag   = "--map mapping.txt"
+)
+
 // adviseJava adds advice for frames of Java whose map is missing, of another build, or not known.
 func (r *report) adviseJava(m *examined) {
-	build := "Give the mapping.txt of the build that ran:"
 	switch m.status {
 	case symsrc.NotFound.String():
-		r.tryFor(m, "its map of names was not found", build, r.again("--map mapping.txt"))
+		r.tryFor(m, "its map of names was not found", mapAdvice, r.again(mapFlag))
 	case symsrc.MismatchBuildID.String():
-		r.tryFor(m, "the map is of another build", build, r.again("--map mapping.txt"))
+		r.tryFor(m, "the map is of another build", mapAdvice, r.again(mapFlag))
 	case symsrc.NotVerified.String():
-		r.tryFor(m, "the trace does not say of which build it is", build, r.again("--map mapping.txt"))
+		r.tryFor(m, "the trace does not say of which build it is", mapAdvice, r.again(mapFlag))
 	case resolve.Ambiguous.String():
 		r.tryFor(m, "frames without a line, which several methods may be", "Build with -keepattributes LineNumberTable.")
 	default:
-		r.tryFor(m, cmp.Or(m.files.Note, m.reason), build, r.again("--map mapping.txt"))
+		r.tryFor(m, cmp.Or(m.files.Note, m.reason), mapAdvice, r.again(mapFlag))
 	}
 }
 

@@ -132,7 +132,7 @@ type near struct {
 
 // kind is a form of such lines.
 type kind struct {
-	// what describes it, and todo is what to do about it, "" for nothing.
+	// what describes it, and todo is what to do about it, "" for nothing. mapFlag stands for a command.
 	what, todo string
 	// mark is a text that every such line has.
 	mark  string
@@ -162,7 +162,7 @@ var shapes = [...]kind{
 		"+0x", pattern(`(?i)(\.(dll|exe|sys)|[0-9a-z_]![?0-9a-z_:~<>]+)\+0x[0-9a-f]+`), false},
 	{"a frame of WebAssembly: such files are not read", "use llvm-symbolizer --obj=FILE.wasm",
 		"wasm", pattern(`wasm-function\[\d+\]|\.wasm:0x`), false},
-	{"a frame of Java or Kotlin whose names are obfuscated (R8, ProGuard)", "--map FILE finds the names in the mapping.txt of the build that ran",
+	{"a frame of Java or Kotlin whose names are obfuscated (R8, ProGuard)", mapFlag,
 		"at ", pattern(`\bat (` + obfuscatedJava + `)`), false},
 	{"a frame of Java or Kotlin, which names its source already", "",
 		"at ", pattern(`\bat [\w.$/<>]+\((\w+\.(java|kt|scala|groovy):\d+|Native Method|Unknown Source)\)`), false},
