@@ -107,7 +107,7 @@ func parseClass(text []byte, version format) (c *class, size int) {
 			p.entry(line)
 		}
 	}
-	p.synthesize()
+	p.spread()
 	return &p.class, size
 }
 
@@ -125,22 +125,30 @@ func (p *classParser) entry(line []byte) {
 	p.methods[p.last] = append(p.methods[p.last], e)
 }
 
-// synthesize marks all entries of a method that one of them says the compiler has made.
-func (p *classParser) synthesize() {
+// spread marks all entries of a method of which one says that the compiler has made it, or that it is an outline: it is or is not.
+func (p *classParser) spread() {
 	for _, of := range p.methods {
-		var made []uint64
+		var made, outlines []uint64
 		for i := range of {
-			if of[i].synthesized && !slices.Contains(made, of[i].signature) && len(made) < maxCandidates {
-				made = append(made, of[i].signature)
-			}
+			made = added(made, of[i].signature, of[i].synthesized)
+			outlines = added(outlines, of[i].signature, of[i].outline)
 		}
-		if len(made) == 0 {
+		if len(made)+len(outlines) == 0 {
 			continue
 		}
 		for i := range of {
 			of[i].synthesized = of[i].synthesized || slices.Contains(made, of[i].signature)
+			of[i].outline = of[i].outline || slices.Contains(outlines, of[i].signature)
 		}
 	}
+}
+
+// added returns a set with one more, if it is one of it. The first ones count.
+func added(set []uint64, one uint64, is bool) []uint64 {
+	if is && len(set) < maxCandidates && !slices.Contains(set, one) {
+		return append(set, one)
+	}
+	return set
 }
 
 // comment takes what a comment says of the class, or of the last line of a method. What was introduced after the map's version is none.
@@ -159,7 +167,7 @@ func (p *classParser) comment(text []byte) {
 		return
 	}
 	of := p.methods[p.last]
-	if p.last == "" || len(of) == 0 || p.version < introduced[id] {
+	if p.last == "" || len(of) == 0 || !p.version.knows(id) {
 		return
 	}
 	e := &of[len(of)-1]

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// format is a version of the format of maps: 202 is 2.2. It is 0 before a map says which it is.
+// format is a version of the format of maps: 202 is 2.2. It is 0 before a map says which it is. R8's documentation has all comments but
+// sourceFile ignored then, but no compiler wrote others before it wrote versions: a map that has some has only lost its head.
 type format int
 
 // newest is the newest version whose comments are known, and experimental the one of compilers that were on their way to 2.0.
@@ -18,6 +19,9 @@ const (
 
 // idPrefix stands before the names of comments, but for sourceFile, which is older.
 const idPrefix = "com.android.tools.r8."
+
+// knows reports whether comments of an ID mean something in a version.
+func (f format) knows(id string) bool { return f == 0 || f >= introduced[id] }
 
 // introduced has the versions in which comments about methods were introduced (doc/retrace.md).
 var introduced = map[string]format{"synthesized": 100, "rewriteFrame": 200, "outline": 200, "outlineCallsite": 200}

@@ -92,6 +92,15 @@ func TestBehaviors(t *testing.T) {
 		{"an outline", "x.Y -> a:\n 1:2:int out():0 -> o\n # {\"id\":\"com.android.tools.r8.outline\"}\n 4:4:void m():11:11 -> b\n 5:5:void n():12:12 -> b\n" +
 			" 27:27:void m():0:0 -> b\n # {\"id\":\"com.android.tools.r8.outlineCallsite\",\"positions\":{\"1\":4,\"2\":5},\"outline\":\"La;o()I\"}",
 			"a.o(S:2)\na.b(S:27)\na.b(S:4)", "dropped\nx.Y.n(Y.java:12)\nx.Y.m(Y.java:11)"},
+		{"an outline, of which one range says that it is one", "x.O -> o:\n 1:2:int out():0:0 -> o\n # {\"id\":\"com.android.tools.r8.outline\"}\n 3:5:int out():1:1 -> o\nx.Y -> a:\n 5:5:void n():12:12 -> b\n" +
+			" 27:27:void m():0:0 -> b\n # {\"id\":\"com.android.tools.r8.outlineCallsite\",\"positions\":{\"4\":5},\"outline\":\"Lo;o()I\"}",
+			"o.o(S:4)\na.b(S:27)", "dropped\nx.Y.n(Y.java:12)"},
+		{"a call of another outline", "x.O -> o:\n 1:2:int out():0:0 -> o\n # {\"id\":\"com.android.tools.r8.outline\"}\nx.Y -> a:\n 5:5:void n():12:12 -> b\n" +
+			" 27:27:void m():0:0 -> b\n # {\"id\":\"com.android.tools.r8.outlineCallsite\",\"positions\":{\"1\":5},\"outline\":\"Lo;p()I\"}",
+			"o.o(S:1)\na.b(S:27)", "dropped\nx.Y.m(Y.java)"},
+		{"a place in an outline that the call does not have", "x.O -> o:\n 1:2:int out():0:0 -> o\n # {\"id\":\"com.android.tools.r8.outline\"}\nx.Y -> a:\n 2:2:void n():12:12 -> b\n" +
+			" 27:27:void m():0:0 -> b\n # {\"id\":\"com.android.tools.r8.outlineCallsite\",\"positions\":{\"1\":5}}",
+			"o.o(S:2)\na.b(S:27)", "dropped\nx.Y.m(Y.java)"}, // R8 takes the place itself for a line of the caller, here that of n
 		{"a check for null that was inlined", "x.Y -> a:\n 4:4:void z.C.check():23:23 -> b\n 4:4:void m():7 -> b\n" +
 			" # {\"id\":\"com.android.tools.r8.rewriteFrame\",\"conditions\":[\"throws(Ljava/lang/NullPointerException;)\"],\"actions\":[\"removeInnerFrames(1)\"]}",
 			"!java.lang.NullPointerException\na.b(S:4)\na.b(S:4)\n!java.lang.Error\na.b(S:4)",
@@ -114,6 +123,52 @@ func TestBehaviors(t *testing.T) {
 		}
 		if text := strings.Join(got, "\n"); text != c.want {
 			t.Errorf("%s: got\n%s\nwant\n%s", c.name, text, c.want)
+		}
+	}
+}
+
+// TestReal holds what the map of a real build says: it has the checksum in its head, and R8's own methods are not shown.
+func TestReal(t *testing.T) {
+	m, err := retrace.Open(t.Context(), "testdata/r8-8.3.36.txt", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	if err := m.Damage(); err != nil || m.Header().ID != "48ffd94" {
+		t.Errorf("%+v, %v", m.Header(), err)
+	}
+	var trace retrace.Trace
+	for was, want := range map[string]string{
+		"a.a.a(SourceFile:12)": "io.wzieba.r8fullmoderenamessources.Foobar.foo(Foobar.kt:10)",
+		"io.wzieba.r8fullmoderenamessources.MainActivity.b(SourceFile:6)": "io.wzieba.r8fullmoderenamessources.MainActivity.onCreate$lambda$1$lambda$0(MainActivity.kt:14)",
+		"io.wzieba.r8fullmoderenamessources.MainActivity.a(SourceFile:1)": "dropped",
+		"a.c.onClick(SourceFile:1)":                                       "dropped",
+	} {
+		if got := shown(m.Retrace(&trace, frame(was))); got != want {
+			t.Errorf("%s: %s", was, got)
+		}
+	}
+}
+
+// TestFormats holds which comments count in which version of the format.
+func TestFormats(t *testing.T) {
+	const text = "x.O -> o:\n 1:2:int out():0:0 -> o\n # {\"id\":\"com.android.tools.r8.outline\"}\n void s() -> s\n # {\"id\":\"com.android.tools.r8.synthesized\"}\n"
+	for version, want := range map[string]string{"": "dropped, dropped", "0.9": "x.O.out(O.java), x.O.s(O.java:1)", "1.0": "x.O.out(O.java), dropped", "1.9": "x.O.out(O.java), dropped",
+		"2.0": "dropped, dropped", "2.1": "dropped, dropped", "2.2": "dropped, dropped", "2.3": "dropped, dropped", "10.0": "dropped, dropped", "experimental": "dropped, dropped", "words": "dropped, dropped"} {
+		head := "# {\"id\":\"com.android.tools.r8.mapping\",\"version\":\"" + version + "\"}\n"
+		if version == "" {
+			head = ""
+		}
+		m, err := retrace.Read("map", []byte(head+text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var trace retrace.Trace
+		if got := shown(m.Retrace(&trace, frame("o.o(S:1)"))) + ", " + shown(m.Retrace(&trace, frame("o.s(S:1)"))); got != want {
+			t.Errorf("%q: %s", version, got)
+		}
+		if newer := len(m.Newer()) > 0; newer != (version == "2.3" || version == "10.0") {
+			t.Errorf("%q: newer: %v", version, newer)
 		}
 	}
 }
