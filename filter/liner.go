@@ -28,7 +28,7 @@ type liner struct {
 	state      scan.When            // the one that candidates is for
 	reached    progress
 	held       *proving // around this liner; nil if no file must be proven
-	ahead      *ahead   // around held or this liner; nil if no frame waits for mappings
+	ahead      *ahead   // around held or this liner; nil if no frame waits for mappings or a sum
 	tails      knownJava
 	native     scan.When // the state without frames of Java
 	traces     *traces   // around these; nil if there are no maps of names of Java
@@ -42,7 +42,7 @@ func (l *liner) init(of *Filter) {
 	if !l.opt.Own {
 		l.held = newProving(l)
 	}
-	if l.opt.Lookahead != (Lookahead{}) {
+	if l.opt.Lookahead != (Lookahead{}) || l.opt.Board != nil {
 		l.ahead = newAhead(l, l.beyond(), l.opt.Lookahead)
 	}
 	if l.java() != nil {

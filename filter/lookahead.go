@@ -58,20 +58,33 @@ type ahead struct {
 	f     *liner
 	limit Lookahead
 	since time.Time
+	// pausing is set if the lines wait until the log pauses, however long that takes.
+	pausing bool
 	// of is the process whose list is waited for, listing is set within that list.
 	of      *resolve.Process
 	listing bool
 }
 
-// newAhead returns one around a filter, whose lines go to another Liner.
+// maxReport bounds, in lines, how far below its first frame a board's report of a fault has the sum of its program.
+const maxReport = 32
+
+// newAhead returns one around a filter, whose lines go to another Liner. Without a limit they wait as all others do that are held back.
 func newAhead(f *liner, to stream.Liner, limit Lookahead) *ahead {
-	a := &ahead{f: f, limit: limit}
+	a := &ahead{f: f, limit: limit, pausing: limit == Lookahead{}}
+	if a.pausing {
+		a.limit = Lookahead{Lines: maxReport, Time: pause}
+	}
 	a.heldBack = heldBack{to: to, release: a.leave}
 	return a
 }
 
 // remaining is how much longer the lines may wait.
-func (a *ahead) remaining() time.Duration { return max(0, a.limit.Time-time.Since(a.since)) }
+func (a *ahead) remaining() time.Duration {
+	if a.pausing {
+		return a.limit.Time
+	}
+	return max(0, a.limit.Time-time.Since(a.since))
+}
 
 // Lines holds the first line of b back, or appends what becomes of it and of the lines that have waited for it.
 func (a *ahead) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
@@ -116,6 +129,11 @@ func (a *ahead) mayHold(line []byte) (before, passes bool) {
 		}
 		a.of, a.listing, a.since = t.Process, false, time.Now()
 	}
+	if t.Process == a.of && t.NoteSum(text) {
+		a.listing = true
+		a.hold(line)
+		return false, false
+	}
 	listed := t.Process == a.of && (resolve.ReadMapping(t.Space, text, a.f.line+len(a.lines)+1) || a.loaded(t, text))
 	if a.listing && !listed && t.Process == a.of {
 		return true, false
@@ -126,18 +144,28 @@ func (a *ahead) mayHold(line []byte) (before, passes bool) {
 }
 
 // lacksMappings reports whether a line has a frame that the process's mappings would resolve, and there are none, or one whose build ID
-// stands below it.
+// or sum stands below it.
 func (a *ahead) lacksMappings(t *resolve.Thread, body []byte) bool {
-	unmapped, unstated := a.f.resolver.LacksMappings(t), !t.KnowsBuildIDs()
-	if !unmapped && !unstated {
+	waits := !a.pausing
+	unmapped, unstated := waits && a.f.resolver.LacksMappings(t), waits && !t.KnowsBuildIDs()
+	unsummed := a.f.opt.Board != nil && !t.SumStated()
+	if !unmapped && !unstated && !unsummed {
 		return false
 	}
 	for _, fr := range a.f.readFrames(parse.Segment{Text: body, End: a.f.parser.Prefix.End}, false) {
-		if (unmapped && fr.Base == frame.Absolute && fr.Machines == 0 || unstated && fr.Later) && !fr.Done {
+		if (unmapped && fr.Base == frame.Absolute && fr.Machines == 0 || fr.Later && a.awaits(&fr, unstated, unsummed)) && !fr.Done {
 			return true
 		}
 	}
 	return false
+}
+
+// awaits reports whether what the log says of a frame's file below it is missing: its build ID, or the sum of the board's program.
+func (a *ahead) awaits(fr *parse.Frame, unstated, unsummed bool) bool {
+	if fr.Machines != 0 {
+		return unsummed && a.f.resolver.OfBoard(fr)
+	}
+	return unstated
 }
 
 // loaded notes the build ID of the module that a line may be, of a list that follows the frames that are held back.

@@ -27,7 +27,8 @@ func readESPBacktrace(s *Search, line []byte, at, from int, f *Frame) bool {
 	if !ok {
 		return false
 	}
-	*f = Frame{Whole: span(at, end), Addr: span(at, colon), Off: span(at, colon), Offset: pc, Base: Absolute, Machines: Xtensa | RISCV, Convention: Traced}
+	*f = Frame{Whole: span(at, end), Addr: span(at, colon), Off: span(at, colon), Offset: pc, Base: Absolute, Machines: Xtensa | RISCV, Convention: Traced,
+		Later: true}
 	if first {
 		f.Convention = TracedFirst
 	}
@@ -85,7 +86,7 @@ func readESPRegister(s *Search, line []byte, at, from int, f *Frame) bool {
 		start := at - len(r.name)
 		if start >= from && scan.Has(line, start, r.name) && scan.WordStart(line, from, start) {
 			*f = Frame{Whole: span(start, end), Addr: span(num, end), Off: span(num, end), Offset: pc, Base: Absolute, Machines: r.machine,
-				Convention: r.convention}
+				Convention: r.convention, Later: true}
 			f.answer(s, line, end)
 			return true
 		}

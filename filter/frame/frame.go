@@ -150,7 +150,7 @@ type Frame struct {
 	Size   uint64
 	// Func and Source are the values to replace; shape Fields only.
 	Func, Source Span
-	// Later is set where the log states the build IDs of modules below their frames.
+	// Later is set where the log states the build IDs of modules below their frames, or the sum of a board's program.
 	Later bool
 	// Machines, if not 0, are what the emitter runs on. It is the only program there, and has no mappings.
 	Machines Machines

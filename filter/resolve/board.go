@@ -23,21 +23,19 @@ const leastSum = 8
 // machines are those of boards.
 var machines = map[elf.Machine]frame.Machines{elf.EM_XTENSA: frame.Xtensa, elf.EM_RISCV: frame.RISCV, elf.EM_ARM: frame.ARM}
 
-// noteSum notes the sum of the program's file if a line states it. Zeros are that of a program that was not told.
-func (p *Process) noteSum(line []byte) {
+// NoteSum notes the sum of the program's file if a line states it, and reports whether it does. Zeros are that of a program that was not told.
+func (p *Process) NoteSum(line []byte) bool {
 	i := bytes.Index(line, sumWord)
 	if i < 0 {
-		return
+		return false
 	}
 	i = scan.Spaces(line, i+len(sumWord))
 	sum := line[i:scan.HexEnd(line, i)]
 	if len(sum) >= leastSum && len(bytes.Trim(sum, "0")) > 0 {
 		p.sum = strings.ToLower(string(sum))
 	}
+	return true
 }
-
-// StatesSum reports whether a line states the sum of a board's program.
-func StatesSum(line []byte) bool { return bytes.Contains(line, sumWord) }
 
 // SumStated reports whether the log has stated the sum of the thread's program.
 func (t *Thread) SumStated() bool { return t.sum != "" }

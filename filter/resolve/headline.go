@@ -78,7 +78,7 @@ var (
 // Note notes the headline that a text of the thread may be, and forgets what is not of the program that the next frames are of.
 func (t *Thread) Note(text []byte) {
 	t.Emitter.note(text)
-	t.noteSum(text)
+	t.NoteSum(text)
 	switch {
 	case bytes.HasSuffix(bytes.TrimRight(text, " \t\r\n"), crashInformation):
 		t.reported = true
