@@ -40,7 +40,7 @@ var (
 		"crash.log": "qss/crash.qss.log", "other.log": "qss/bar.log", "old.log": "qss/crash.qss.log", "device.log": "markup/crash.markup.log",
 		"logs/crash.log": "qss/crash.qss.log", "logs/sub/other.log": "qss/bar.log",
 		"srv/symbols": "rootfs", "mnt/rootfs": "rootfs", "out/target/product/generic/symbols": "rootfs", "out/symbols": "rootfs",
-		"build/app": "rootfs/usr/apps/org.example.test/mainbin", "traces": "../filter/importer/testdata/scaler",
+		"build/firmware.elf": "boards/xtensa.elf", "build/app": "rootfs/usr/apps/org.example.test/mainbin", "traces": "../filter/importer/testdata/scaler",
 		"core.zst": "logs/core.zst", "chop.db": "../filter/importer/testdata/chopstix/chop.db", "home/bin": "",
 	}
 	// elsewhere are directories of the README's reader that are below the test's own.
