@@ -18,8 +18,8 @@ var comparedInputs = map[string]struct {
 	"symbolizer markup `{{{bt:…}}}`": {input: "{{{reset}}}\n{{{module:0:libdemo.so:elf:529039c4877f2b56918b2063129d06669b993be2}}}\n" +
 		"{{{mmap:0x10000:0x8000:load:0:rx:0x0}}}\n{{{bt:0:0x11130:pc}}}\n"},
 	"`#N 0x… (lib.so+0x…)` of sanitizers": {input: "#0 0x7fa52731c130 (/nowhere/libdemo.so+0x1130) (BuildId: 529039c4877f2b56918b2063129d06669b993be2)\n"},
-	"`#00 pc … lib.so` of Android": {input: "    #00 pc 00001130  /nowhere/libdemo.so (BuildId: 529039c4877f2b56918b2063129d06669b993be2)\n"},
-	"a frame in a string of JSON": {input: `{"log":"#0 0x7fa52731c130 (/nowhere/libdemo.so+0x1130) (BuildId: 529039c4877f2b56918b2063129d06669b993be2)"}` + "\n"},
+	"`#00 pc … lib.so` of Android":        {input: "    #00 pc 00001130  /nowhere/libdemo.so (BuildId: 529039c4877f2b56918b2063129d06669b993be2)\n"},
+	"a frame in a string of JSON":         {input: `{"log":"#0 0x7fa52731c130 (/nowhere/libdemo.so+0x1130) (BuildId: 529039c4877f2b56918b2063129d06669b993be2)"}` + "\n"},
 	"a file of another build is refused": {input: "{{{reset}}}\n{{{module:0:libdemo.so:elf:529039c4877f2b56918b2063129d06669b993be2}}}\n" +
 		"{{{mmap:0x10000:0x8000:load:0:rx:0x0}}}\n{{{bt:0:0x11114:pc}}}\n", address: "0x1114\n", other: true},
 }

@@ -385,7 +385,7 @@ func cacheServer(dir string, max int64) []string {
 
 // programFlags adds the flags of programs that replace the built-in reader.
 func programFlags(fs *flag.FlagSet, o *addr2line.Options) {
-	fs.Func("backend", "`llvm|gnu|PROGRAM`: let llvm-symbolizer, addr2line or a program like them look addresses up", func(value string) error {
+	fs.Func("backend", "`llvm|gnu|PROGRAM`: let another program look addresses up: llvm-addr2line, addr2line, or one like them", func(value string) error {
 		o.LLVM, o.GNU, o.Path = value == "llvm", value == "gnu", ""
 		if value == "" {
 			return errors.New("want llvm, gnu or a program")

@@ -40,7 +40,7 @@ func source(t *testing.T, o Options) (*Source, symsrc.Source) {
 var modes = []struct {
 	name string
 	opt  Options
-}{{"gnu", Options{GNU: true}}, {"llvm", Options{LLVM: true}}}
+}{{"gnu", Options{GNU: true}}, {"llvm", Options{LLVM: true}}, {"llvm-symbolizer", Options{LLVM: true, Path: "llvm-symbolizer-22"}}}
 
 // TestAgree asks for every instruction of the samples' functions, which all three answer alike but for known causes.
 func TestAgree(t *testing.T) {

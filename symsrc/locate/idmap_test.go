@@ -103,7 +103,7 @@ func TestSaysWhatDiffers(t *testing.T) {
 	if want := "build ID differs: log has " + idA + ", " + dir + "/s/lib/x has " + idB; f.Detail != want || f.ElfStatus != symsrc.MismatchBuildID {
 		t.Errorf("%+v", f)
 	}
-	if want := dir + "/s: 1 ELF files, none of this build ID"; len(f.Tried) == 0 || f.Tried[0] != want {
+	if want := dir + "/s: 1 ELF file, none of this build ID"; len(f.Tried) == 0 || f.Tried[0] != want {
 		t.Errorf("%q", f.Tried)
 	}
 }

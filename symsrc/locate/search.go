@@ -161,7 +161,11 @@ func (s *search) inTrees(t *lazyIndex) {
 // tryTrees records that directory trees were searched in vain.
 func (s *search) tryTrees(t *lazyIndex, x *index, what string) {
 	for i, dir := range t.trees.dirs {
-		s.verdict.try(fmt.Sprintf("%s: %d ELF files, none %s", dir, x.trees[i], what), nil)
+		files := "ELF files"
+		if x.trees[i] == 1 {
+			files = "ELF file"
+		}
+		s.verdict.try(fmt.Sprintf("%s: %d %s, none %s", dir, x.trees[i], files, what), nil)
 	}
 }
 
