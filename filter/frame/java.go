@@ -30,6 +30,7 @@ var javaLiterals = []scan.Literal{
 	{Text: " at ", Pair: 0, Set: 4, When: scan.Retracing},
 	{Text: "(SourceFile", Pair: 0, Set: 7, When: scan.Retracing | scan.Seeking},
 	{Text: "(Unknown Source", Pair: 0, Set: 7, When: scan.Retracing | scan.Seeking},
+	{Text: "(Native method)", Pair: 0, Set: 7, When: scan.Seeking},
 	{Text: "Suppressed: ", Pair: 0, Set: 3, When: scan.Retracing},
 	{Text: "[CIRCULAR REFERENCE:", Pair: 5, Set: 2, When: scan.Retracing},
 }

@@ -70,7 +70,7 @@ type Observation struct {
 	// may be empty.
 	Address, Offset []byte
 	// Hint is the function that the log names, with its offset if the log has that, or empty. InSymbol is set if Offset counts
-	// from the begin of that function, not of the module.
+	// from the begin of that function, not of the module, or if the frame is of Java, and has no place in one.
 	Hint     []byte
 	InSymbol bool
 	// Module is what the log says of the frame's binary. It is empty if no mapping covers the address. BuildID is its build
@@ -134,6 +134,7 @@ func (it *Item) Observation(line int, t *resolve.Thread, text []byte, alone bool
 		o.Frames, o.Back = a.Frames, a.Back
 		if a.Module != nil {
 			o.Located, o.Module, o.At, o.Files = true, a.Module.Module, a.Offset, a.Files()
+			o.InSymbol = o.InSymbol || a.Java != nil // which has no place in the module
 		}
 	}
 	return o

@@ -367,7 +367,7 @@ func appendOffset(b []byte, f *fields) []byte {
 	switch o := f.o; {
 	case len(o.Offset) > 0:
 		return appendEscaped(b, o.Offset)
-	case o.Located:
+	case o.Located && !o.InSymbol:
 		return strconv.AppendUint(append(b, "0x"...), o.At+o.Back, 16)
 	}
 	return append(b, noValue)
