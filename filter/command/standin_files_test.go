@@ -9,7 +9,10 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
+
+	"qss-filter/symsrc/locate"
 )
 
 // TestSymbolizeLetters holds that -s of symbolize is --symbols, and that of addr2line with other letters of that.
@@ -77,5 +80,39 @@ func TestStandInServerHangs(t *testing.T) {
 	out, err := cmd.Output() // before the server is released
 	if want := strings.Repeat("??\n??:0:0\n\n", 3) + "walk\n/usr/src/demo/emit.c:13:1\n\n"; err != nil || string(out) != want {
 		t.Errorf("%v, %q", err, out)
+	}
+}
+
+// TestStandInServerHas holds that a server is asked for the debug information of a stripped file, by the build ID of that, and that the
+// next process has it without one.
+func TestStandInServerHas(t *testing.T) {
+	stripped := "testdata/rootfs/usr/lib/libdemo-1.2.3.so"
+	id := locate.FileID(stripped).String()
+	var asked atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if asked.Add(1); r.URL.Path != "/buildid/"+id+"/debuginfo" {
+			http.NotFound(w, r)
+			return
+		}
+		http.ServeFile(w, r, "testdata/rootfs/usr/lib/debug/.build-id/"+id[:2]+"/"+id[2:]+".debug")
+	}))
+	defer server.Close()
+	cache := t.TempDir()
+	for range 2 {
+		for _, c := range []struct{ command, want string }{
+			{"llvm-symbolizer --obj=" + stripped + " 0x1130", "inner_func\n/usr/src/demo/./inner.c:8:11\nmid_wrapper\n"},
+			{"addr2line -fe " + stripped + " 1130", "inner_func\n/usr/src/demo/./inner.c:8\n"},
+			{"qss-filter symbolize " + stripped + " 1130", "0x1130: inner_func /usr/src/demo/./inner.c:8:11\n"},
+		} {
+			words := strings.Fields(c.command)
+			cmd := startTool(t, words[0], words[1:]...)
+			cmd.Env = append(cmd.Env, "DEBUGINFOD_URLS="+server.URL, "DEBUGINFOD_CACHE_PATH="+cache)
+			if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), c.want) {
+				t.Errorf("%s: %v, %q, want %q", c.command, err, out, c.want)
+			}
+		}
+	}
+	if n := asked.Load(); n != 1 {
+		t.Errorf("the server was asked %d times", n)
 	}
 }

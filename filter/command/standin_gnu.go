@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"qss-filter/filter/command/cli"
 	"qss-filter/symsrc/chain"
@@ -34,11 +35,16 @@ const gnuVersion = "2.40"
 // defaultFile is the file of addresses if none is given.
 const defaultFile = "a.out"
 
+// serverWait is how long addr2line waits for servers in all. perf waits 5 s for an answer, and then asks no more about the file.
+const serverWait = 4 * time.Second
+
 // runGNU does what addr2line does with the arguments. Those of symbolize may also be what that command reads.
 func runGNU(args []string, symbolize bool) (status int) {
 	t := &gnuTool{symbols: newSymbols(), symbolize: symbolize, name: os.Args[0]}
 	if symbolize {
 		t.name = "qss-filter"
+	} else {
+		t.symbols.Servers.Wait = serverWait
 	}
 	flags := t.flags()
 	rest, err := flags.parse(responses(args, 0))
@@ -92,6 +98,7 @@ func (t *gnuTool) run(addresses []string) (status int) {
 	if t.target != "" && !isTarget(t.target) {
 		return fail("%s: invalid bfd target", file)
 	}
+	t.symbols.Servers.Programs = true
 	source, end, err := t.symbols.Source()
 	if err != nil {
 		return fail("%v", named(err))

@@ -61,6 +61,7 @@ const llvmVersion = "22.1.8"
 
 // run answers the requests, or those of standard input.
 func (t *llvmTool) run(requests []string) (status int) {
+	t.symbols.Servers.Programs = true
 	source, end, err := t.symbols.Source()
 	if err != nil {
 		complain("%v", named(err))

@@ -3,11 +3,14 @@ package command_test
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -134,6 +137,50 @@ func TestStandInReaderGone(t *testing.T) {
 			t.Errorf("%s ended without an error", name)
 		}
 	}
+}
+
+// TestStandInReaderWaits holds that a caller which writes all its requests before it reads an answer makes the tools wait, in bounded memory,
+// and that it gets all answers in order.
+func TestStandInReaderWaits(t *testing.T) {
+	if !isWaiting(os.Getpid(), "futex") { // as idle threads of a program in Go do
+		t.Skip("the system does not say what a process waits for")
+	}
+	module := sampleModule(t)
+	for name, c := range map[string]struct{ args, request, answer string }{
+		"llvm-symbolizer": {"--demangle", "CODE " + module + " 0x3080\n", "walk\n/usr/src/demo/emit.c:13:1\n\n"},
+		"addr2line":       {"-fe" + module, "3080\n", "walk\n/usr/src/demo/emit.c:13\n"},
+	} {
+		const n = 100_000 // more than pipes and the tool hold
+		cmd := startTool(t, name, c.args)
+		cmd.Env = append(cmd.Env, "GOMEMLIMIT=64MiB")
+		cmd.Stdin = strings.NewReader(strings.Repeat(c.request, n))
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		for !isWaiting(cmd.Process.Pid, "pipe_write") {
+			runtime.Gosched()
+		}
+		got, err := io.ReadAll(out)
+		if err := errors.Join(err, cmd.Wait()); err != nil {
+			t.Error(name, err)
+		}
+		if string(got) != strings.Repeat(c.answer, n) {
+			t.Errorf("%s: %d bytes of answers instead of %d", name, len(got), n*len(c.answer))
+		}
+	}
+}
+
+// isWaiting reports whether a thread of a process waits in a function of the kernel whose name contains where.
+func isWaiting(pid int, where string) bool {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/wchan", pid))
+	return slices.ContainsFunc(threads, func(path string) bool {
+		text, _ := os.ReadFile(path)
+		return bytes.Contains(text, []byte(where))
+	})
 }
 
 // TestStandInArguments holds what the tools say to wrong arguments and files, and their status.

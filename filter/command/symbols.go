@@ -22,7 +22,7 @@ import (
 func symbolizeCommand(fs *cli.Flags) cli.Run {
 	var o symbolize.Options
 	s := newSymbols()
-	s.NoAnswers = true
+	s.NoAnswers, s.Servers.Programs = true, true
 	fs.Register(with(symbolizeFlags, &o))
 	symbolFlags(fs, s)
 	return func() (int, error) {
@@ -87,6 +87,7 @@ func isBuildID(text string) bool {
 func whereCommand(fs *cli.Flags) cli.Run {
 	o := symbolize.WhereOptions{FileID: locate.FileID}
 	s := newSymbols()
+	s.Servers.Programs = true
 	fs.Bool(&o.JSON, "json", "print JSON")
 	symbolFlags(fs, s)
 	return func() (int, error) {

@@ -240,6 +240,8 @@ type Options struct {
 	Retries int
 	// HeadersFile has the headers of every request, one per line; DEBUGINFOD_HEADERS_FILE.
 	HeadersFile string
+	// Programs also asks about programs that were found without a build ID to compare, by the one that they have.
+	Programs bool
 	// Progress, if not nil, is a terminal that shows what callers wait for; standard error if DEBUGINFOD_PROGRESS is set.
 	Progress io.Writer
 	// Warn, if not nil, is called once per cause with what prevents downloads.

@@ -4,9 +4,11 @@ import (
 	"context"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/locate"
 )
 
-// Wrap returns a Finder that asks next, and the servers if next has no debug information for a module with a build ID.
+// Wrap returns a Finder that asks next, and the servers if next has no debug information for a module with a build ID. With
+// Options.Programs, that may be the one of the program that next finds.
 // Without a client it returns next.
 func Wrap(next symsrc.Finder, c *Client) symsrc.Finder {
 	if c == nil {
@@ -24,7 +26,11 @@ type finder struct {
 // debug information only: for a program without any they could add no more than a symbol table.
 func (f finder) Find(ctx context.Context, m symsrc.Module) *symsrc.Files {
 	local := f.next.Find(ctx, m)
-	if m.BuildID == "" || ctx.Err() != nil {
+	id := m.BuildID
+	if id == "" && f.client.opt.Programs && local != nil && !complete(local) && elfUsable(local) && local.ElfRange == (symsrc.Range{}) {
+		id = locate.FileID(local.Elf)
+	}
+	if id == "" || ctx.Err() != nil {
 		return local
 	}
 	if local == nil {
@@ -33,7 +39,7 @@ func (f finder) Find(ctx context.Context, m symsrc.Module) *symsrc.Files {
 	if complete(local) {
 		return local
 	}
-	got := f.client.Fetch(ctx, m.BuildID, Debuginfo)
+	got := f.client.Fetch(ctx, id, Debuginfo)
 	files := *local
 	files.Tried = append(local.Tried[:len(local.Tried):len(local.Tried)], got.Tried...)
 	merge(&files, got)

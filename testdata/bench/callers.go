@@ -21,18 +21,22 @@ type aCaller struct {
 var callers = []aCaller{
 	{"perf", "perf script of 100,000 call chains of C++, with lines", recording(12 * time.Second), func(path string, t toolDirs) []command {
 		return []command{perfWith("qss-filter", path, t.ours, goal{}), perfWith("llvm-addr2line-22", path, t.llvm, goal{times: 3}),
-			perfWith("perf alone", path, t.constant, goal{})}
+			floorOf(perfWith("perf"+alone, path, t.constant, goal{}))}
 	}},
 	{"perf-part", "perf script of some hundred of these", recording(20 * time.Millisecond), func(path string, t toolDirs) []command {
 		return []command{perfWith("qss-filter", path, t.ours, goal{}), perfWith("addr2line", path, t.gnu, goal{times: 20}),
-			perfWith("llvm-addr2line-22", path, t.llvm, goal{times: 3}), perfWith("perf alone", path, t.constant, goal{})}
+			perfWith("llvm-addr2line-22", path, t.llvm, goal{times: 3}), floorOf(perfWith("perf"+alone, path, t.constant, goal{}))}
 	}},
 	{"asan", "a test with 200 reports of clang's AddressSanitizer", reporting, func(path string, t toolDirs) []command {
-		return []command{asanWith("qss-filter", path, t.ours, goal{}), asanWith("llvm-symbolizer-22", path, t.llvm, goal{times: 1})}
+		return []command{asanWith("qss-filter", path, t.ours, goal{}), asanWith("llvm-symbolizer-22", path, t.llvm, goal{times: 1}),
+			floorOf(asanWith("asan"+alone, path, t.constant, goal{}))}
 	}},
 }
 
-// toolDirs are directories with addr2line and llvm-symbolizer: links to this program, or to the real ones. In constant, addr2line is a
+// alone is the end of the name of a row with a caller whose tool takes no time.
+const alone = " alone"
+
+// toolDirs are directories with addr2line and llvm-symbolizer: links to this program, or to the real ones. In constant they are a
 // program that gives the same answer at once: what then remains is the caller's own time.
 type toolDirs struct{ ours, llvm, gnu, constant string }
 
@@ -45,7 +49,7 @@ func linkTools(scratch string) (t toolDirs, err error) {
 	}
 	for _, l := range [...]struct{ dir, name, program string }{{t.ours, "addr2line", "qss-filter"}, {t.ours, "llvm-symbolizer", "qss-filter"},
 		{t.llvm, "addr2line", "llvm-addr2line-22"}, {t.llvm, "llvm-symbolizer", "llvm-symbolizer-22"}, {t.gnu, "addr2line", "addr2line"},
-		{t.constant, constantTool, self}} {
+		{t.constant, constantTools[0], self}, {t.constant, constantTools[1], self}} {
 		program, err := exec.LookPath(l.program)
 		if err != nil {
 			return t, err
@@ -57,10 +61,10 @@ func linkTools(scratch string) (t toolDirs, err error) {
 	return t, nil
 }
 
-// constantTool is the name under which this program gives the same answer at once.
-const constantTool = "addr2line"
+// constantTools are the names under which this program gives the same answer at once.
+var constantTools = []string{"addr2line", "llvm-symbolizer"}
 
-// answerAtOnce answers each address on standard input with the same function and line, and each other line with what addr2line writes for
+// answerAtOnce answers each request on standard input with the same function and line, and each other line with what addr2line writes for
 // it. Answers to what is read at once are written at once.
 func answerAtOnce() {
 	in, out, begins := make([]byte, 1<<16), []byte(nil), true
@@ -74,6 +78,10 @@ func answerAtOnce() {
 			switch {
 			case begins && c == ',':
 				out = append(out, "??\n??:0\n"...)
+			case begins && c == 'C': // CODE
+				out = append(out, "main\n/src/main.cc:10:1\n\n"...)
+			case begins && c == 'D': // DATA
+				out = append(out, "main\n16 4\n/src/main.cc:10\n\n"...)
 			case begins:
 				out = append(out, "main\n/src/main.cc:10\n"...)
 			}
@@ -90,6 +98,12 @@ func answerAtOnce() {
 func perfWith(name, path, dir string, g goal) command {
 	return command{name: name, goal: g, pipeline: "perf script -i " + path + " -F ip,sym,srcline >/dev/null",
 		env: []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "DEBUGINFOD_URLS="}}
+}
+
+// floorOf returns a command with its floor set.
+func floorOf(c command) command {
+	c.floor = true
+	return c
 }
 
 // asanWith runs the program at path with the llvm-symbolizer in dir. Its reports on standard error are not shown.

@@ -36,7 +36,7 @@ func main() {
 	if len(os.Args) > 1 && os.Args[1] == onceWord {
 		os.Exit(runOnce(os.Args[2], os.Args[3:]))
 	}
-	if filepath.Base(os.Args[0]) == constantTool {
+	if slices.Contains(constantTools, filepath.Base(os.Args[0])) {
 		answerAtOnce()
 		return
 	}
@@ -219,6 +219,7 @@ type command struct {
 	argv, env      []string
 	input          string
 	cold           bool // the cache is emptied before each run
+	floor          bool // a tool that takes no time is measured: what remains is its caller's own
 	goal           goal
 }
 
@@ -233,8 +234,8 @@ func (m *measured) median() float64 { return m.times[len(m.times)/2] }
 // compare runs the commands in turn, A B C A B C …, after a warm-up of each. Quick ones are run more often.
 func compare(commands []command) error {
 	commands = slices.DeleteFunc(commands, func(c command) bool {
-		tool, _, _ := strings.Cut(c.name, " ") // of "perf alone", too
-		if _, err := exec.LookPath(tool); err != nil {
+		tool, _, _ := strings.Cut(c.name, " ")
+		if _, err := exec.LookPath(tool); err != nil && !strings.HasSuffix(c.name, alone) {
 			fmt.Printf("  %-22s skipped: not installed (-install)\n", c.name)
 			return true
 		}
@@ -258,13 +259,22 @@ func compare(commands []command) error {
 	for i, c := range commands {
 		slices.Sort(results[i].times)
 		slices.Sort(results[i].cpu)
-		results[i].print(&c, &results[0])
+		results[i].print(&c, &results[0], bound(commands, results, i))
 	}
 	return nil
 }
 
-// print writes the row of a command beside the first one's, and whether the goal against it is met.
-func (m *measured) print(c *command, first *measured) {
+// bound says which ratio to command i a tool that takes no time would reach: its caller's own time is that of the row with floor set.
+func bound(commands []command, results []measured, i int) string {
+	floor := slices.IndexFunc(commands, func(c command) bool { return c.floor })
+	if floor < 0 {
+		return ""
+	}
+	return fmt.Sprintf("; a tool that takes no time: %.2f ×", results[i].median()/results[floor].median())
+}
+
+// print writes the row of a command beside the first one's, and whether the goal against it is met. bound is written with it.
+func (m *measured) print(c *command, first *measured, bound string) {
 	ratio, memory := m.median()/first.median(), float64(first.peak)/float64(m.peak)
 	fmt.Printf("  %-22s %9.1f ms (%.1f–%.1f)  cpu %9.1f ms  %6.2f ×  peak %6.1f MB", c.name, m.median(), m.times[0], m.times[len(m.times)-1],
 		m.cpu[len(m.cpu)/2], ratio, float64(m.peak)/1024)
@@ -273,7 +283,7 @@ func (m *measured) print(c *command, first *measured) {
 		row := func(goal, figure string, ok bool) {
 			verdicts = append(verdicts, [4]string{current, goal, figure, verdict(ok)})
 		}
-		row(fmt.Sprintf("%.3g × %s", g.times, c.name), fmt.Sprintf("%.2f × (%.1f of %.1f ms)", ratio, first.median(), m.median()), ratio >= g.times)
+		row(fmt.Sprintf("%.3g × %s", g.times, c.name), fmt.Sprintf("%.2f × (%.1f of %.1f ms)%s", ratio, first.median(), m.median(), bound), ratio >= g.times)
 		if g.memory > 0 {
 			fmt.Printf("; memory %.2f, goal %.3g %s", memory, g.memory, verdict(memory <= g.memory))
 			row(fmt.Sprintf("memory %.3g × %s", g.memory, c.name), fmt.Sprintf("%.2f ×", memory), memory <= g.memory)
