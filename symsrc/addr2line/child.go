@@ -47,11 +47,10 @@ type child struct {
 
 // start starts the program. It prints each address before its answer, and the whole chain with functions.
 func (c *child) start() error {
-	args := []string{"-a", "-f", "-i", "-e", c.path}
-	if strings.Contains(filepath.Base(c.program), "llvm-symbolizer") { // the same program as llvm-addr2line, with other defaults
-		args = append([]string{"--output-style=GNU", "--no-demangle"}, args...)
+	cmd := exec.Command(c.program, "-a", "-f", "-i", "-e", c.path)
+	if strings.Contains(filepath.Base(c.program), "llvm-symbolizer") {
+		cmd.Args[0] = "llvm-addr2line" // the same program, whose defaults depend on its name
 	}
-	cmd := exec.Command(c.program, args...)
 	// No downloads, and no translated messages.
 	cmd.Env = append(os.Environ(), "DEBUGINFOD_URLS=", "LC_ALL=C")
 	in, err := cmd.StdinPipe()
