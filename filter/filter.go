@@ -15,6 +15,7 @@
 //
 //	line.go         a line from its bytes to its output: the picture above
 //	items.go        what the frames and elements of a text are
+//	java.go         what a frame or an exception of Java is
 //	hexdict.go      a dump of registers over several lines
 //	liner.go        the filter as a stream.Liner, and the literals that it looks for
 //	known.go        lines that were seen before
@@ -23,6 +24,7 @@
 //	heldback.go     what the Liners that hold lines back have in common
 //	lookahead.go    a Liner around the filter, in which frames wait for the mappings below them
 //	traces.go       a Liner around the filter, in which exceptions of Java wait for their first frame, and traces for the map that they prove
+//	tracesahead.go  which of the lines that mean nothing may name an exception, after all
 //	proof.go        a Liner around the filter, in which frames wait for the end of their stack, which is to prove their file
 //	contextdump.go  the context as JSON
 //	guard.go        what a panic may cost: the one line

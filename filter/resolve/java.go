@@ -3,9 +3,7 @@ package resolve
 import (
 	"bytes"
 	"context"
-	"path"
 	"slices"
-	"strings"
 
 	"qss-filter/filter/frame"
 	"qss-filter/filter/parse"
@@ -39,27 +37,6 @@ type JavaAnswer struct {
 	Dropped bool
 	// TooMany is set if more methods may be meant than are given.
 	TooMany bool
-}
-
-// javaTrace is what a thread's trace has left behind.
-type javaTrace struct {
-	maps []*javamap.Map // that the trace is read with, in the order in which they apply
-	of   []retrace.Trace
-	// open is set if the next frame may depend on what was before it.
-	open bool
-	// tooMany is set if more methods may be meant than are given.
-	tooMany bool
-}
-
-// maxCandidates bounds the originals of one frame, over all maps of a chain.
-const maxCandidates = 64
-
-// on returns the state of a trace that is read with the given maps, which begins anew where these are others.
-func (t *Thread) on(maps []*javamap.Map) *javaTrace {
-	if t.java == nil || !slices.Equal(t.java.maps, maps) {
-		t.java = &javaTrace{maps: maps, of: make([]retrace.Trace, len(maps))}
-	}
-	return t.java
 }
 
 // mapsOf returns the maps with which the trace of a thread is read whose frame has that source: those that were weighed, or of the frame's ID,
@@ -156,54 +133,6 @@ func (j *Java) proven(t *Thread) []*javamap.Map { return t.javaMaps }
 // unnamed returns the thread of lines that name no process.
 func (j *Java) unnamed() *Thread { return j.processes.Unnamed }
 
-// retrace looks a frame up in one map after the other.
-func (t *javaTrace) retrace(was retrace.Frame) (found [][]retrace.Frame, known, fits bool) {
-	found, fits, t.tooMany = [][]retrace.Frame{{was}}, true, false
-	for i, m := range t.maps {
-		var next [][]retrace.Frame
-		for _, chain := range found {
-			next = append(next, t.chain(i, m, chain, &known, &fits)...)
-		}
-		if len(next) > maxCandidates {
-			next = next[:maxCandidates]
-		}
-		found = next
-	}
-	return found, known, fits
-}
-
-// chain looks the functions of one candidate up in a map. Those of which it knows nothing stay.
-func (t *javaTrace) chain(i int, m *javamap.Map, chain []retrace.Frame, known, fits *bool) [][]retrace.Frame {
-	all := [][]retrace.Frame{nil}
-	dropped := len(chain) > 0
-	for _, fr := range chain {
-		r := m.Retrace(&t.of[i], fr)
-		t.tooMany = t.tooMany || r.TooMany
-		if !r.Known {
-			r.Candidates = [][]retrace.Frame{{fr}}
-		} else {
-			*known, *fits = true, *fits && r.Fits
-		}
-		if r.Dropped {
-			continue
-		}
-		dropped = false
-		var longer [][]retrace.Frame
-		for _, before := range all {
-			for _, more := range r.Candidates {
-				if len(longer) < maxCandidates {
-					longer = append(longer, slices.Concat(before, more))
-				}
-			}
-		}
-		all = longer
-	}
-	if dropped {
-		return nil
-	}
-	return all
-}
-
 // Thrown returns the name of an exception of a thread whose class has that name in the log, "" if it is the same or not known.
 func (j *Java) Thrown(t *Thread, class string, as *Weighed) string {
 	maps := as.Maps
@@ -266,22 +195,6 @@ func knows(maps []*javamap.Map, class string) bool {
 	return slices.ContainsFunc(maps, func(m *javamap.Map) bool { return hasClass(m, class) })
 }
 
-// javaFrames returns functions as answers have them: the source file lies in the directory of its package.
-func javaFrames(chain []retrace.Frame) []symsrc.Frame {
-	list := make([]symsrc.Frame, len(chain))
-	for i := range chain {
-		fr := &chain[i]
-		list[i] = symsrc.Frame{Func: fr.Class + "." + fr.Method, File: fr.File}
-		if fr.HasLine {
-			list[i].Line = fr.Line
-		}
-		if dot := strings.LastIndexByte(fr.Class, '.'); dot > 0 && path.Ext(fr.File) != "" && !strings.Contains(fr.File, "/") {
-			list[i].File = strings.ReplaceAll(fr.Class[:dot], ".", "/") + "/" + fr.File
-		}
-	}
-	return list
-}
-
 // State returns the state of the search for lines: none while no frame of Java may mean anything but by its own ID.
 func (j *Java) State() scan.When {
 	switch {
@@ -335,116 +248,6 @@ func (j *JavaAnswer) explanation(a *Answer) string {
 	return text
 }
 
-// Weighed is with which maps a line is read.
-type Weighed struct {
-	// Maps apply in this order. There are none if the trace does not say which: files has the reason then.
-	Maps  []*javamap.Map
-	files *symsrc.Files
-}
-
-// Decided reports whether it is known with which maps the trace of a thread is read.
-func (j *Java) Decided(t *Thread) bool {
-	return len(j.maps.Named()) > 0 || t.javaMaps != nil || t.java != nil
-}
-
-// Decides reports whether it is known with which maps a frame of a thread is read, without its trace.
-func (j *Java) Decides(t *Thread, fr *parse.Frame) bool {
-	return len(j.maps.Named()) > 0 || t.javaMaps != nil || len(frame.JavaMap(fr.SymbolText)) > 0
-}
-
-// Weighed returns how the exception above a frame is read that decides.
-func (j *Java) Weighed(ctx context.Context, fr *parse.Frame) (as Weighed) {
-	_, _, file, _, _ := frame.SplitJava(fr.HintText, fr.SymbolText)
-	if id := frame.JavaMap(file); len(id) > 0 {
-		if m, _ := j.maps.ByID(ctx, string(id)); m != nil {
-			as.Maps = j.chain(m)
-		}
-	}
-	return as
-}
-
-// Weighs reports whether a trace with that frame may be evidence for a map.
-func (j *Java) Weighs(ctx context.Context, fr *parse.Frame) bool {
-	if !j.looked {
-		return false
-	}
-	class, _, _, _, _ := frame.SplitJava(fr.HintText, fr.SymbolText)
-	return knows(j.maps.Found(ctx), string(class))
-}
-
-// Evidence is what a trace says of maps.
-type Evidence struct {
-	frames  []retrace.Frame
-	classes []string
-	// maps are those that a frame names.
-	maps []*javamap.Map
-}
-
-// Named adds the maps that a frame names.
-func (e *Evidence) Named(as Weighed) { e.maps = as.Maps }
-
-// Frame adds a frame, and Class an exception.
-func (e *Evidence) Frame(fr *parse.Frame) {
-	class, method, file, line, numbered := frame.SplitJava(fr.HintText, fr.SymbolText)
-	e.frames = append(e.frames, retrace.Frame{Class: string(class), Method: string(method), File: string(file), Line: line, HasLine: numbered})
-}
-
-func (e *Evidence) Class(name []byte) { e.classes = append(e.classes, string(name)) }
-
-// undecided is the name of what is not known.
-const undecided = "mapping.txt"
-
-// Weigh returns with which map a trace is read: the only one whose classes fit all frames of the trace, and which no frame contradicts.
-func (j *Java) Weigh(ctx context.Context, e *Evidence) Weighed {
-	if e.maps != nil {
-		return Weighed{Maps: e.maps}
-	}
-	found := j.maps.Found(ctx)
-	var fit []*javamap.Map
-	for _, m := range found {
-		if j.fits(m, found, e) {
-			fit = append(fit, m)
-		}
-	}
-	if len(fit) == 1 {
-		return Weighed{Maps: fit}
-	}
-	note := "no map that was found fits all frames of the trace"
-	if len(fit) > 1 {
-		note = fit[0].Path + " and " + fit[1].Path + " fit all frames of the trace"
-	}
-	return Weighed{files: &symsrc.Files{ElfStatus: symsrc.NotVerified, DebugStatus: symsrc.NotVerified, Note: note}}
-}
-
-// fits reports whether a map of several has the classes of a trace, and every method.
-func (j *Java) fits(m *javamap.Map, of []*javamap.Map, e *Evidence) bool {
-	renames := false
-	for _, class := range e.classes {
-		if !hasClass(m, class) && (knows(of, class) || isShort(class)) {
-			return false
-		}
-	}
-	var state retrace.Trace
-	for i := range e.frames {
-		fr := &e.frames[i]
-		original, ok := m.Class(fr.Class)
-		switch {
-		case !ok && (knows(of, fr.Class) || isShort(fr.Class)):
-			return false
-		case !ok:
-			continue
-		}
-		renames = renames || original != fr.Class
-		if r := m.Retrace(&state, *fr); r.Known && !r.Fits && isShort(fr.Method) {
-			return false
-		}
-	}
-	return renames
-}
-
-// isShort reports whether a name looks as obfuscators make them.
-func isShort(name string) bool { return len(name)-strings.LastIndexByte(name, '.')-1 <= 2 }
-
 // chain returns the maps that apply to frames of one: itself, and then those that the user has named, of libraries that were obfuscated
 // before.
 func (j *Java) chain(m *javamap.Map) []*javamap.Map {
@@ -455,12 +258,6 @@ func (j *Java) chain(m *javamap.Map) []*javamap.Map {
 		}
 	}
 	return maps
-}
-
-// ElidesJava reports whether a line stands for frames that were in the trace above, `... 42 more`.
-func ElidesJava(text []byte) bool {
-	text = bytes.TrimLeft(text, " \t")
-	return bytes.HasPrefix(text, []byte("... "))
 }
 
 // Compiled returns the answer for a frame of machine code that was compiled of a method of Java, which it names as `a.b.c.d+12`. It is

@@ -19,6 +19,8 @@
 //	weigh.go       weighing: what a stack and the machine code say of such files
 //	board.go       the only program of a board, which has no mappings
 //	java.go        Java: names of Java and Kotlin, by the maps of their build
+//	javatrace.go   what the lines of one trace leave behind, and its frames in one map after the other
+//	javaweigh.go   Evidence: which map the frames of a trace fit
 //	outcome.go     what became of a frame, in the words of every output
 //	reason.go      why a frame has no name
 //	summary.go     Counts, and why the frames of a module have no names
