@@ -105,6 +105,7 @@ func TestStandInServerHas(t *testing.T) {
 			{"qss-filter symbolize " + stripped + " 1130", "0x1130: inner_func /usr/src/demo/./inner.c:8:11\n"},
 		} {
 			words := strings.Fields(c.command)
+			words = append(words, "--debuginfod-timeout=1h") // however busy the machine is
 			cmd := startTool(t, words[0], words[1:]...)
 			cmd.Env = append(cmd.Env, "DEBUGINFOD_URLS="+server.URL, "DEBUGINFOD_CACHE_PATH="+cache)
 			if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), c.want) {
