@@ -17,6 +17,7 @@
 //	items.go        what the frames and elements of a text are
 //	java.go         what a frame or an exception of Java is
 //	hexdict.go      a dump of registers over several lines
+//	token.go        the functions of a sanitizer's DEDUP_TOKEN
 //	liner.go        the filter as a stream.Liner, and the literals that it looks for
 //	known.go        lines that were seen before
 //	knownjava.go    frames of Java that were seen before

@@ -169,7 +169,8 @@ func (f *Filter) print(ctx context.Context, dst []byte, t *resolve.Thread, l *pa
 		}
 	} else {
 		t.Interrupted(l.Text)
-		dst = f.out.Text(dst, l.Own())
+		before, token, after := f.filled(t, l)
+		dst = f.out.Text(f.out.Text(f.out.Text(dst, before), token), after)
 	}
 	dst = f.out.Text(dst, l.After)
 	f.dump.follow(t.Process, l, f.parser.Elements)

@@ -356,6 +356,7 @@ var literals = slices.Concat(frame.Literals(), frame.JavaLiterals(), mappings.Li
 	{Text: "[==========] Running ", Pair: 0, Set: 1, When: scan.Absolute},
 	{Text: " (core dumped)", Pair: 0, Set: 0, When: scan.Absolute},
 	{Text: "ELF file SHA256:", Pair: 9, Set: 3, When: scan.Absolute},
+	{Text: "DEDUP_TOKEN: ", Pair: 10, Set: 5, When: scan.Always},
 	{Text: "Backtrace:", Pair: 0, Set: 3, When: scan.Always},
 	{Text: "<signal handler called>", Pair: 8, Set: 6, When: scan.Absolute},
 	{Text: "\x1b[", Pair: 0, Set: 7, When: scan.Coloring},

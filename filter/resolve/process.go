@@ -59,6 +59,8 @@ type Thread struct {
 	trampoline bool
 	// above says what the last frame may have been.
 	above above
+	// top are the answers for the first frames of the stack at hand.
+	top []*Answer
 	// fault is the address of the instruction of which a board's next backtrace is, or 0.
 	fault uint64
 	// java is the trace of Java that the thread prints; nil before the first.
@@ -69,9 +71,30 @@ type Thread struct {
 
 // Answered notes that the thread has a frame with that answer on a line.
 func (t *Thread) Answered(line int, a *Answer) {
+	if line > t.Stack.Line+maxLinesApart {
+		t.top = t.top[:0]
+	}
+	if len(t.top) < maxTop {
+		t.top = append(t.top, a)
+	}
 	t.Stack.Line, t.trampoline = line, a.trampoline
 	t.Emitter.frame(a)
 	t.above.note(a, false, false)
+}
+
+const (
+	// maxTop is how many frames of a stack are remembered.
+	maxTop = 16
+	// maxLinesApart is how many lines may stand between two of them, which the log itself names, or below the last one.
+	maxLinesApart = 4
+)
+
+// Top returns the answers for the first frames, 16 at most, of the stack that ends before a line, none if that is too far.
+func (t *Thread) Top(line int) []*Answer {
+	if t.Stack.Line+maxLinesApart < line {
+		return nil
+	}
+	return t.top
 }
 
 // Wrote notes the loggers' prefix of a line of the thread.
