@@ -375,8 +375,12 @@ func beginsFrame(text []byte) bool {
 
 // unfinished reports whether a text may have the beginning of a frame or an element.
 func unfinished(text []byte) bool {
-	return parse.HasMarkup(text) || frameNumber().Match(text)
+	// The bytes are looked for first, since a search for the expression takes longer than all else that becomes of a line.
+	return parse.HasMarkup(text) || (bytes.IndexByte(text, '#') >= 0 || bytes.Contains(text, hexBegin)) && frameNumber().Match(text)
 }
+
+// hexBegin begins an address.
+var hexBegin = []byte("0x")
 
 // next returns the line that a part may begin or go on with, nil if it does neither, and what has left of it.
 func (h *splits) next(j *parse.Joint) *openLine {
