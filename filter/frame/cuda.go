@@ -37,7 +37,9 @@ func readCUDA(s *Search, line []byte, at, from int, f *Frame) bool {
 			f.Module.End = text.Start + i
 		}
 		f.answer(s, line, e+1)
-		return bytes.IndexByte(f.Module.Of(line), ' ') < 0 && (f.Done || scan.LineEnd(line, e+1))
+		// Without a slash it is a function, whose module is on the next line. With a colon it names a line.
+		name := f.Module.Of(line)
+		return bytes.IndexByte(name, '/') >= 0 && bytes.IndexByte(name, ':') < 0 && bytes.IndexByte(name, ' ') < 0 && (f.Done || scan.LineEnd(line, e+1))
 	}
 	if bytes.Contains(text.Of(line), inWord) || !scan.Has(line, e+1, " in ") {
 		return false // it names a line, or the module is on the next line
