@@ -128,6 +128,7 @@ type Filter struct {
 	items     []print.Item   // of the text at hand
 	only      *onlyStacks    // nil if all lines are written
 	repeats   *print.Repeats // nil if repeated stacks are written out
+	objectsOf int            // the line whose objects of JSON were read last
 	window    int            // how many more lines are looked at whatever they hold
 	dump      dump
 	asked     shownBy // of the last bt element

@@ -31,9 +31,10 @@ func (f *Filter) Line(ctx context.Context, dst, line []byte) (out []byte) {
 	dst = f.out.Begin(dst, f.line, line)
 	f.out.By(t, &f.parser.Prefix, l.Body)
 	for f.parser.Next(l) {
-		if l.JSON {
+		if l.Inside {
 			t = f.thread(l)
 		}
+		f.readObjects(t, l)
 		f.readList(t, l)
 		f.read(ctx, t, l)
 		dst = f.print(ctx, dst, t, l)
@@ -68,7 +69,7 @@ func (f *Filter) thread(l *parse.Line) *resolve.Thread {
 	switch p := &f.parser.Prefix; {
 	case l.Bare:
 		return o.Unnamed
-	case l.JSON, l.Left > 0:
+	case l.Inside, l.Left > 0:
 		return o.Thread(p, &l.Owner, l.Object, l.Text)
 	default:
 		return o.Thread(p, nil, nil, l.Text)
@@ -99,6 +100,17 @@ func (f *Filter) readList(t *resolve.Thread, l *parse.Line) {
 	}
 	f.window = max(f.window, window)
 	t.Note(l.Text)
+}
+
+// readObjects takes the modules that objects of JSON state, of the whole line or inside a string: they may follow the frames.
+func (f *Filter) readObjects(t *resolve.Thread, l *parse.Line) {
+	if l.Inside && f.objectsOf != f.line {
+		f.objectsOf = f.line
+		f.resolver.ApplyObjects(t, l.Object, f.line)
+	}
+	if l.JSON || !l.Inside {
+		f.resolver.ApplyObjects(t, parse.Outside(l.Text, l.JSON), f.line)
+	}
 }
 
 // numbered reports whether words begin like a frame, `#0`, and are neither a headline nor context: what most lines with a frame are.
@@ -186,7 +198,7 @@ func (f *Filter) meant(t *resolve.Thread, l *parse.Line) bool {
 func (f *Filter) alone(l *parse.Line) int {
 	switch p := &f.parser; {
 	case l.Split():
-	case l.Bare, len(p.Frames) == 1 && p.Frames[0].Shape != frame.Pair:
+	case l.Bare, len(p.Frames) == 1 && p.Frames[0].Shape != frame.Pair && p.Frames[0].Shape != frame.Member:
 		return 0
 	case len(p.Elements) > 0:
 		return parse.FrameElement(l.Segment, p.Elements)
@@ -197,7 +209,7 @@ func (f *Filter) alone(l *parse.Line) int {
 // over notes what a segment leaves behind: the end of a report, and the prefixes of the line.
 func (f *Filter) over(t *resolve.Thread, l *parse.Line) {
 	t.Emitter.End(l.Text)
-	if p := &f.parser.Prefix; p.Start > 0 && !p.Partial && !l.JSON && l.Left == 0 {
+	if p := &f.parser.Prefix; p.Start > 0 && !p.Partial && !l.Inside && l.Left == 0 {
 		t.Wrote(l.Text[:p.Start], f.line)
 	}
 	f.resolver.Processes.Handled(t)

@@ -61,6 +61,9 @@ func cutLines() []string {
 		"{{{module:0:/usr/lib/libm.so:elf:0102}}}{{{mmap:0x7f0000001000:0x1000:load:0:rx:0x1000}}} {{{pc:0x7f0000001014}}}",
 	}
 	for _, f := range frame.Formats() {
+		if strings.HasPrefix(f.Sample, "{") {
+			continue // an object of JSON that is cut stays as it is
+		}
 		lines = append(lines, f.Sample, "text; "+f.Sample)
 	}
 	return lines

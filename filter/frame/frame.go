@@ -31,6 +31,8 @@ const (
 	Java
 	// Thrown is the name of an exception, which is replaced.
 	Thrown
+	// Member is an object of JSON: the answer goes to Gap, as a member of its own.
+	Member
 	// NumberOnly is a numbered frame with nothing to look up; its number takes part in its stack if it counts.
 	NumberOnly
 )
@@ -150,6 +152,8 @@ type Frame struct {
 	Size   uint64
 	// Func and Source are the values to replace; shape Fields only.
 	Func, Source Span
+	// ImageBase is where the module is mapped, of which the log says elsewhere what is mapped there; 0 in other formats.
+	ImageBase uint64
 	// Later is set where the log states the build IDs of modules below their frames, or the sum of a board's program.
 	Later bool
 	// Machines, if not 0, are what the emitter runs on. It is the only program there, and has no mappings.

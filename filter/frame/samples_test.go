@@ -36,10 +36,13 @@ func describe(line []byte, f *Frame) string {
 	if f.Size > 0 {
 		fmt.Fprintf(&b, " size=%#x", f.Size)
 	}
+	if f.ImageBase > 0 {
+		fmt.Fprintf(&b, " base=%#x", f.ImageBase)
+	}
 	if f.InArchive > 0 {
 		fmt.Fprintf(&b, " inArchive=%#x", f.InArchive)
 	}
-	shape := [...]string{Numbered: "", Pair: "pair ", Fields: "fields ", NumberOnly: "numberOnly "}[f.Shape]
+	shape := [...]string{Numbered: "", Pair: "pair ", Fields: "fields ", NumberOnly: "numberOnly ", Member: "member "}[f.Shape]
 	space := [...]string{symsrc.Linked: "linked", symsrc.InFile: "inFile", symsrc.InImage: "inImage", symsrc.InText: "inText",
 		symsrc.InFileOrLinked: "inFileOrLinked"}[f.Space]
 	if f.Base != InModule {

@@ -40,6 +40,10 @@ var (
 	unknownWord  = scan.Literal{Text: "[unknown] (", Pair: 0, Set: 1, When: scan.Always}
 	atHex        = scan.Literal{Text: " @ 0x", Pair: 1, Set: 5, When: scan.Always}
 	pathParen    = scan.Literal{Text: " (/", Pair: 1, Set: 4, When: scan.Absolute}
+	mongoOffset  = scan.Literal{Text: `","o":"`, Pair: 0, Set: 2, When: scan.Always}
+	mongoEscaped = scan.Literal{Text: `\",\"o\":\"`, Pair: 2, Set: 0, When: scan.Always}
+	moduleOffset = scan.Literal{Text: `"module_offset`, Pair: 0, Set: 2, When: scan.Always}
+	returnWord   = scan.Literal{Text: `"returnAddress`, Pair: 0, Set: 2, When: scan.Always}
 	address      = scan.Literal{Text: "0x", Pair: 0, Set: 0, When: scan.Absolute}
 	segfaultWord = scan.Literal{Text: "segfault", Pair: 2, Set: 6, When: scan.Always}
 	ipColon      = scan.Literal{Text: " ip:", Pair: 2, Set: 5, When: scan.Always}
@@ -114,6 +118,9 @@ var formats = [...]Format{
 	{"perf", "[unknown] (", 0, stopAt(unknownWord), readPerfUnknown, "\t           14645 [unknown] (/usr/lib/x.so)"},
 	{"bpftrace", " (/", 0, stopAt(pathParen), readBpftrace, "\t55889bb84160 middle+9 (/usr/bin/prog)"},
 	{"esp8266", " 40", 0, stopAt(stackWord), readESPStack, "3ffffdc0:  40201234 3ffe8438 00000001 402012ab <"},
+	{"mongodb", `"o":"`, 0, stopAt(mongoOffset, mongoEscaped), readMongo, `{"a":"561F0000BFF3","b":"561F00000000","o":"BFF3","s":"_ZN5mongo4mainEv","s+":"34"}`},
+	{"stackwalk", `"module_offset":`, 0, stopAt(moduleOffset), readStackwalkObject, `{"frame":1,"function":null,"module":"libc.so.6","module_offset":"0x00000000000240b3"}`},
+	{"swift", `"address": "0x`, 0, stopAt(returnWord, address), readSwift, `{ "kind": "returnAddress", "address": "0x00007f8000026f0a" }`},
 	{"perf", "(inlined)", 0, stopAt(inlinedMark), readPerfInlined, "\t           14645 deref+0x25 (inlined)"},
 }
 

@@ -20,6 +20,7 @@ const (
 	Tizen                   // "Maps Information" of Tizen's crash reports
 	Sanitizer               // "Process memory map" of the sanitizers
 	GDB                     // gdb's "info proc mappings"
+	JSON                    // objects of JSON
 )
 
 // Mapping is what one line of a list says. Its slices share the line's memory, but for a Path that was written with escapes.

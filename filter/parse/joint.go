@@ -31,12 +31,16 @@ func (p *Parser) Join(l *Line, j *Joint) {
 	l.joint = j
 	switch {
 	case j.Object != nil:
-		if l.strings, _, _ = PartStrings(l.Body[j.From:j.To], j.Quoted, j.Escaped); l.strings == nil {
+		spans, _, _ := PartStrings(l.Body[j.From:j.To], j.Quoted, j.Escaped)
+		if l.pieces = nil; spans == nil {
 			return
+		}
+		for _, span := range spans {
+			l.pieces = append(l.pieces, piece{Span: span})
 		}
 		l.Object, l.Owner = j.Object, prefix.JSONKey(j.Object)
 		l.begin, l.Sep, l.After = j.From, escapedBreak, nil
-	case l.strings != nil:
+	case l.pieces != nil:
 	case len(j.Before) > 0:
 		l.Owner, l.Object = p.Prefix, l.Body
 		l.Owner.Claimed = prefix.Span{}
@@ -74,7 +78,7 @@ func (l *Line) Begins() bool {
 	return l.joint == nil || (l.Left == 0 || l.joint.Whole) && !l.More
 }
 
-// PartStrings is jsonStrings for a part of an object, which may begin inside a string. It returns whether it ends inside one, and after a
+// PartStrings is jsonPieces for a part of an object, which may begin inside a string. It returns whether it ends inside one, and after a
 // backslash.
 func PartStrings(text []byte, quoted, escaped bool) (spans []frame.Span, open, cut bool) {
 	start := 0

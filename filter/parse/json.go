@@ -15,9 +15,15 @@ var (
 	escapedBreak = []byte(`\n`)
 )
 
-// jsonStrings returns the lines inside the strings of a JSON object. Strings are split at their escaped line breaks. It returns none
-// for a text that is no JSON object.
-func jsonStrings(line []byte) (spans []frame.Span) {
+// piece is a part of a JSON object that is treated as one line: that of a string, or an object that is a frame itself.
+type piece struct {
+	frame.Span
+	object bool
+}
+
+// jsonPieces returns the lines inside the strings of a JSON object, and the objects in it that are frames. Strings are split at their
+// escaped line breaks. It returns none for a text that is no JSON object.
+func jsonPieces(line []byte) (pieces []piece) {
 	begin := 0
 	for begin < len(line) && isJSONSpace(line[begin]) {
 		begin++
@@ -36,8 +42,19 @@ func jsonStrings(line []byte) (spans []frame.Span) {
 	if line[next] != '"' {
 		return nil
 	}
+	open, before := begin, 0 // the innermost object, and the pieces before it
 	for i := next; i < end; i++ {
-		if line[i] != '"' {
+		switch {
+		case line[i] == '{':
+			open, before = i, len(pieces)
+			continue
+		case line[i] == '}' && open >= 0:
+			if frame.IsObject(line[open : i+1]) {
+				pieces = append(pieces[:before], piece{frame.Span{Start: open, End: i + 1}, true})
+			}
+			open = -1
+			continue
+		case line[i] != '"':
 			continue
 		}
 		start := i + 1
@@ -46,7 +63,7 @@ func jsonStrings(line []byte) (spans []frame.Span) {
 				continue
 			}
 			if i+1 < end && line[i+1] == 'n' {
-				spans = append(spans, frame.Span{Start: start, End: i})
+				pieces = append(pieces, piece{Span: frame.Span{Start: start, End: i}})
 				start = i + 2
 			}
 			i++
@@ -54,9 +71,9 @@ func jsonStrings(line []byte) (spans []frame.Span) {
 		if i >= end {
 			return nil
 		}
-		spans = append(spans, frame.Span{Start: start, End: i})
+		pieces = append(pieces, piece{Span: frame.Span{Start: start, End: i}})
 	}
-	return spans
+	return pieces
 }
 
 func isJSONSpace(c byte) bool { return c == ' ' || c == '\t' }

@@ -3,7 +3,6 @@ package parse
 import (
 	"bytes"
 
-	"qss-filter/filter/frame"
 	"qss-filter/filter/prefix"
 	"qss-filter/filter/scan"
 	"qss-filter/markup"
@@ -23,14 +22,16 @@ type Line struct {
 	Bare bool
 	// Object is a line's JSON object, whose fields are those of Owner. It is empty if the line is none.
 	Object []byte
+	// Inside is set if the segment is a part of the object.
+	Inside bool
 	// Owner has the fields of the JSON object that say whose words its strings are.
-	Owner   prefix.Prefix
-	line    []byte
-	strings []frame.Span // those that follow, in Object
-	begin   int          // of Object
-	pos     int          // up to which the line was read
-	joint   *Joint       // nil unless the line is one part of several
-	last    bool
+	Owner  prefix.Prefix
+	line   []byte
+	pieces []piece // those that follow, in Object
+	begin  int     // of Object
+	pos    int     // up to which the line was read
+	joint  *Joint  // nil unless the line is one part of several
+	last   bool
 }
 
 // Line begins to read a line. Prefix has its loggers' prefixes then, which a bare line has none of. The result is valid until the
@@ -38,8 +39,8 @@ type Line struct {
 func (p *Parser) Line(line []byte) *Line {
 	l := &p.line
 	body, end := scan.CutEnd(line)
-	l.line, l.Body, l.Before, l.After, l.Object, l.strings, l.pos, l.last = line, body, nil, end, nil, nil, 0, false
-	l.Segment, l.joint = Segment{Text: body, Sep: end}, nil
+	l.line, l.Body, l.Before, l.After, l.Object, l.pieces, l.pos, l.last = line, body, nil, end, nil, nil, 0, false
+	l.Segment, l.joint, l.Inside = Segment{Text: body, Sep: end}, nil, false
 	if len(end) == 0 {
 		l.Sep = lineBreak
 	}
@@ -48,7 +49,7 @@ func (p *Parser) Line(line []byte) *Line {
 	} else {
 		at := p.ReadPrefix(body)
 		words := body[at.Start:at.End]
-		if l.strings = jsonStrings(words); l.strings != nil {
+		if l.pieces = jsonPieces(words); l.pieces != nil {
 			l.Object, l.begin, l.Sep, l.After = words, at.Start, escapedBreak, nil
 			l.Owner = prefix.JSONKey(words)
 		}
@@ -77,16 +78,18 @@ func (p *Parser) readBare(body []byte) bool {
 
 // Next moves on to the next segment of a line, and reads the prefixes of a string. It returns false after the last one.
 func (p *Parser) Next(l *Line) bool {
-	p.Quoted = !l.last && l.strings != nil
+	p.Quoted = !l.last && l.pieces != nil
 	if l.last {
 		return false
 	}
-	if l.last = len(l.strings) <= 1; l.strings == nil {
+	if l.last = len(l.pieces) <= 1; l.pieces == nil {
 		return true
 	}
-	start, end := l.begin+l.strings[0].Start, l.begin+l.strings[0].End
-	l.Before, l.Text, l.JSON = l.Body[l.pos:start], l.Body[start:end], true
-	l.strings, l.pos = l.strings[1:], end
+	start, end := l.begin+l.pieces[0].Start, l.begin+l.pieces[0].End
+	object := l.pieces[0].object
+	l.Before, l.Text, l.JSON = l.Body[l.pos:start], l.Body[start:end], !object
+	p.Quoted, l.Inside = l.JSON, true
+	l.pieces, l.pos = l.pieces[1:], end
 	if l.last {
 		l.After = l.line[end:]
 	}

@@ -22,7 +22,7 @@ func (w *Text) Items(ctx context.Context, dst []byte, _ *resolve.Thread, s parse
 	switch frames := items[0].Frame != nil; {
 	case frames && (items[0].Frame.OfJava() || items[0].Answer != nil && items[0].Answer.Java != nil):
 		dst = w.java(ctx, dst, s, &items[0])
-	case frames && w.opt.Style == Append:
+	case frames && w.opt.Style == Append && items[0].Frame.Shape != frame.Member:
 		dst = w.framesBelow(ctx, dst, s, items)
 	case frames && alone >= 0:
 		dst = w.single(ctx, dst, s, &items[0])
@@ -236,6 +236,9 @@ func (w *Text) several(dst []byte, s parse.Segment, items []Item) []byte {
 // oneFrame writes a frame that keeps to its place on the line.
 func (w *Text) oneFrame(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve.Answer, n uint64) []byte {
 	begun := fr.Whole.Start < s.Left
+	if fr.Shape == frame.Member {
+		return w.member(dst, s, fr, a)
+	}
 	known := a != nil && len(a.Frames) > 0 && (begun || fr.Shape != frame.Fields)
 	if known && w.opt.Style == Replace && !begun {
 		return w.added(dst, s, func(b []byte) []byte {
@@ -275,6 +278,27 @@ func (w *Text) oneFrame(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve
 		dst = w.added(dst, s, func(b []byte) []byte { return w.appendReason(b, a, s.Text, end) })
 	}
 	return dst
+}
+
+// member writes an object with the answer as a member of its own.
+func (w *Text) member(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve.Answer) []byte {
+	pos, end := max(s.Left, fr.Whole.Start), max(s.Left, fr.Whole.End)
+	if fr.Gap.Start >= s.Left && a != nil {
+		dst = append(dst, s.Text[pos:fr.Gap.Start]...)
+		pos = fr.Gap.End
+		var value []byte
+		if len(a.Frames) > 0 {
+			value = w.appendSentence(nil, a)
+		}
+		value = bytes.TrimLeft(w.appendReason(value, a, s.Text, fr.Whole.End), " ")
+		if len(value) > 0 {
+			dst = w.added(dst, s, func(b []byte) []byte {
+				b = append(append(b, `,"`+frame.AnswerKey+`":"`...), appendJSON(nil, value)...)
+				return append(b, '"')
+			})
+		}
+	}
+	return append(dst, s.Text[pos:end]...)
 }
 
 // framesBelow writes a text as it is, with the lines of its frames below it.

@@ -23,6 +23,8 @@ type Process struct {
 	// elsewhere than at frames.
 	dart     symsrc.BuildID
 	buildIDs map[string]symsrc.BuildID
+	// bases are modules by where they are mapped, of a log whose frames name them so.
+	bases map[uint64]symsrc.Module
 	// loaded are the names of those that stand below the frames of their modules.
 	loaded []string
 	// reported is set after the headline of a crash report, until the report names the process.

@@ -102,6 +102,11 @@ var (
 func (s *queries) module(t *Thread, fr *parse.Frame) *Module {
 	name, id := fr.ModuleText, fr.BuildIDText
 	switch {
+	case fr.ImageBase > 0:
+		if m, ok := t.bases[fr.ImageBase]; ok {
+			return s.memo.module([]byte(m.Name), m.BuildID)
+		}
+		return nil
 	case fr.Base == frame.FromSymbol && fr.Size > 0:
 		if len(name) == 0 {
 			name = kernel

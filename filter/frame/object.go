@@ -1,0 +1,120 @@
+package frame
+
+import (
+	"bytes"
+
+	"qss-filter/filter/scan"
+	"qss-filter/symsrc"
+)
+
+// Frames that are objects of JSON. They get a member with the answer:
+//
+//	{"b":"561F00000000","o":"BFF3","s":"_ZN5mongo4mainEv"}                                             MongoDB
+//	{"frame":1,"function":null,"module":"libc.so.6","module_offset":"0x00000000000240b3", …}           minidump-stackwalk --json
+//	{ "kind": "returnAddress", "address": "0x00007f8000026f0a" }                                        Swift, SWIFT_BACKTRACE=format=json
+//
+// MongoDB prints what libunwind or backtrace() returns, less where the object is mapped (appendJsonBacktrace in its
+// src/mongo/util/stacktrace_posix.cpp): return addresses. minidump-stackwalk moves callers into their calls (its json-schema.md). Swift says
+// which of both an address is (jsonBody in its Runtime module).
+
+// AnswerKey is the key of the member with the answer.
+const AnswerKey = "in"
+
+// The marks of objects, which each has one of.
+var (
+	mongoMark  = []byte(`"o":"`)
+	swiftMark  = []byte(`"address": "0x`)
+	moduleMark = []byte(`"module_offset":`)
+)
+
+// IsObject reports whether a text is an object that is a frame.
+func IsObject(text []byte) bool {
+	if !bytes.Contains(text, mongoMark) && !bytes.Contains(text, swiftMark) && !bytes.Contains(text, moduleMark) {
+		return false
+	}
+	var o scan.Object
+	var f Frame
+	return o.Read(text, 0) && (ofMongo(text, &o, &f) || ofSwift(text, &o, &f) || ofStackwalk(text, &o, &f))
+}
+
+// readObject reads the object around line[at] if of says that it is a frame.
+func (s *Search) readObject(line []byte, at, from int, f *Frame, of func(line []byte, o *scan.Object, f *Frame) bool) bool {
+	low := max(from, at-maxModule)
+	open := low + s.lastIndexByte(line[low:at], '{')
+	var o scan.Object
+	if open < low || !o.Read(line, open) || !s.spend(o.Whole.End-open) || !of(line, &o, f) {
+		return false
+	}
+	members := o.Members()
+	last := members[len(members)-1]
+	end := last.Value.End
+	if last.Quoted {
+		end++
+	}
+	f.Shape, f.Whole, f.Gap, f.Done = Member, o.Whole, span(end, end), f.Done || o.Get(line, AnswerKey) != nil
+	return true
+}
+
+func readMongo(s *Search, line []byte, at, from int, f *Frame) bool {
+	return s.readObject(line, at, from, f, ofMongo)
+}
+
+func readSwift(s *Search, line []byte, at, from int, f *Frame) bool {
+	return s.readObject(line, at, from, f, ofSwift)
+}
+
+func readStackwalkObject(s *Search, line []byte, at, from int, f *Frame) bool {
+	return s.readObject(line, at, from, f, ofStackwalk)
+}
+
+// ofMongo reads MongoDB's frame: the base of an object, the offset in it, and from version 4.4 on the address, "a".
+func ofMongo(line []byte, o *scan.Object, f *Frame) bool {
+	base, off := o.Text(line, "b"), o.Text(line, "o")
+	b, okBase := scan.Number(base.Of(line), 16)
+	v, okOff := scan.Number(off.Of(line), 16)
+	if !okBase || !okOff || b == 0 {
+		return false
+	}
+	for _, m := range o.Members() {
+		switch string(m.Key.Of(line)) {
+		case "a", "b", "o", "s", "s+", "C", AnswerKey:
+		default:
+			return false
+		}
+	}
+	*f = Frame{Off: off, Offset: v, ImageBase: b, Space: symsrc.InImage, Hint: o.Text(line, "s"), Convention: Raw, Run: Adjacent}
+	return true
+}
+
+// ofSwift reads a frame of Swift without a source: an inlined one has none of its own.
+func ofSwift(line []byte, o *scan.Object, f *Frame) bool {
+	addr := o.Text(line, "address")
+	v, end, ok := scan.Address(line, addr.Start)
+	if !ok || end != addr.End || o.Get(line, "inlined") != nil {
+		return false
+	}
+	*f = Frame{Addr: addr, Off: addr, Offset: v, Base: Absolute, Convention: Raw, Run: Adjacent}
+	switch string(o.Text(line, "kind").Of(line)) {
+	case "programCounter":
+		f.Convention = Exact
+	case "returnAddress":
+	default:
+		return false
+	}
+	return true
+}
+
+// ofStackwalk reads a frame of minidump-stackwalk, which has a source if it has symbols.
+func ofStackwalk(line []byte, o *scan.Object, f *Frame) bool {
+	module, off := o.Text(line, "module"), o.Text(line, "module_offset")
+	v, end, ok := scan.Address(line, off.Start)
+	number := o.Get(line, "frame")
+	if !ok || end != off.End || module.Empty() || number == nil {
+		return false
+	}
+	*f = Frame{Module: module, Off: off, Offset: v, Space: symsrc.InImage, Hint: o.Text(line, "function"), Convention: Moved}
+	f.Number, _, _ = scan.Decimal(line, number.Value.Start)
+	m := o.Get(line, "line")
+	f.Done = m != nil && string(m.Value.Of(line)) != "null"
+	return true
+}
