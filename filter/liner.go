@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"regexp"
 	"slices"
-	"sync"
 	"time"
 
 	"qss-filter/filter/frame"
@@ -309,11 +307,38 @@ func (l *liner) unfinished(begin []byte) (open, begun bool) {
 			return true, false
 		}
 	}
-	return false, !found && (l.candidates.Next(begin, 0) >= 0 || frameNumber().Match(begin))
+	return false, !found && (l.candidates.Next(begin, 0) >= 0 || hasBegun(begin))
 }
 
-// frameNumber returns what matches what most frames begin with, before any of the literals: a number, or an address.
-var frameNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`#[0-9]|\b0x[0-9a-f]{2}`) })
+// hasBegun reports whether text has what most frames begin with, before any of the literals: `#` and a digit, or an address.
+func hasBegun(text []byte) bool {
+	for rest := text; ; {
+		i := bytes.IndexByte(rest, '#')
+		if i < 0 || i+1 == len(rest) {
+			break
+		}
+		if scan.IsDigit(rest[i+1]) {
+			return true
+		}
+		rest = rest[i+1:]
+	}
+	for at := 0; ; at += len(addressStart) {
+		i := bytes.Index(text[at:], addressStart)
+		if i < 0 {
+			return false
+		}
+		at += i
+		if before, digits := at-1, text[at+len(addressStart):]; (before < 0 || !isWordByte(text[before])) && len(digits) >= 2 && scan.IsHex(digits[0]) && scan.IsHex(digits[1]) {
+			return true
+		}
+	}
+}
+
+// addressStart begins an address.
+var addressStart = []byte("0x")
+
+// isWordByte reports whether a byte may be part of a name or a number.
+func isWordByte(c byte) bool { return scan.IsLetter(c) || scan.IsDigit(c) || c == '_' }
 
 // pause is how long folded context, and a stack that may be one of those before or that is to prove its files, are held back while the
 // log pauses. An emitter that writes line by line is not slower: what leaves does not depend on how busy it is.

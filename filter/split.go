@@ -34,10 +34,10 @@ type splits struct {
 	stream.Liner
 	f    *liner
 	open map[string]*openLine
-	// due is how many of them are looked for in every line. at counts the bytes of the log.
-	due int
-	at  int
-	key []byte
+	// active is how many of them await a part, and due for how many of these every line is looked at. at counts the bytes of the log.
+	active, due int
+	at          int
+	key         []byte
 }
 
 // openLine is what is known of the parts of a line that have left.
@@ -93,8 +93,10 @@ func (h *splits) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
 		if end == 0 {
 			end = len(b)
 		}
-		if b = b[:end]; end <= h.MaxLine() {
-			h.look(b, h.f.next())
+		if line := b[:end]; h.active > 0 || isPart(line) || !isMarked(line) && unfinished(line) {
+			if b = line; end <= h.MaxLine() {
+				h.look(b, h.f.next())
+			}
 		}
 	}
 	out, n = h.Liner.Lines(ctx, dst, b)
@@ -104,7 +106,7 @@ func (h *splits) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
 
 // Skip looks for parts at the end of lines that mean nothing.
 func (h *splits) Skip(dst, lines []byte) (out []byte, same bool) {
-	if !mayBePart(lines) {
+	if !mayBePart(lines) || h.due == 0 && len(lines) < longEntry && !isMarked(lines) {
 		h.pass(len(lines))
 		return h.Liner.Skip(dst, lines)
 	}
@@ -143,13 +145,13 @@ func (h *splits) Torn(ctx context.Context, dst, begin []byte, waited time.Durati
 // drop ends all that is open.
 func (h *splits) drop() {
 	clear(h.open)
-	h.due = 0
+	h.active, h.due = 0, 0
 }
 
 // pass notes that some bytes of the log have passed. Parts that are overdue by them are not awaited any more.
 func (h *splits) pass(n int) {
 	h.at += n
-	if h.due == 0 {
+	if h.active == 0 {
 		return
 	}
 	for _, o := range h.open {
@@ -161,7 +163,10 @@ func (h *splits) pass(n int) {
 
 // close ends the wait for the next part.
 func (h *splits) close(o *openLine) {
-	if o.active && o.due {
+	if o.active {
+		h.active--
+	}
+	if o.due {
 		h.due--
 	}
 	o.active, o.due = false, false
@@ -189,6 +194,11 @@ func mayBePart(line []byte) bool {
 
 // criTime is the length of the shortest time that CRI writes, `2026-11-20T15:58:12Z`.
 const criTime = 20
+
+// isMarked reports whether a line, of which mayBePart has returned true, is in a format with a mark for its parts: that of CRI or docker's.
+func isMarked(line []byte) bool {
+	return line[0] == '{' || len(line) > criTime && line[10] == 'T'
+}
 
 // isPart reports whether a line may be a part that another one follows: of CRI by its mark, of others by its length.
 func isPart(line []byte) bool {
@@ -375,12 +385,8 @@ func beginsFrame(text []byte) bool {
 
 // unfinished reports whether a text may have the beginning of a frame or an element.
 func unfinished(text []byte) bool {
-	// The bytes are looked for first, since a search for the expression takes longer than all else that becomes of a line.
-	return parse.HasMarkup(text) || (bytes.IndexByte(text, '#') >= 0 || bytes.Contains(text, hexBegin)) && frameNumber().Match(text)
+	return parse.HasMarkup(text) || hasBegun(text)
 }
-
-// hexBegin begins an address.
-var hexBegin = []byte("0x")
 
 // next returns the line that a part may begin or go on with, nil if it does neither, and what has left of it.
 func (h *splits) next(j *parse.Joint) *openLine {
@@ -453,6 +459,7 @@ func (h *splits) join(j *parse.Joint, number int) {
 
 // await awaits the part after one of n bytes. due is set if every line is looked at for it.
 func (h *splits) await(o *openLine, due bool, n int) {
+	h.active++
 	if o.active, o.due, o.end = true, due, h.at+n; due {
 		h.due++
 	}
