@@ -169,6 +169,12 @@ var Emitters = []Emitter{
 				f.inFile(), f.in.text, f.in.textEnd-f.in.text)
 		}
 	})},
+	// arch/x86/kernel/traps.c: after int3 the address is that of the next instruction.
+	{Name: "Linux, trap int3", each: eachIn(func(p *Page, _ int, f walkedFrame) {
+		if !f.exact {
+			p.frame(f, "traps: walks[7] trap int3 ip:%x sp:%x error:0 in %s[%x+%x]", f.pc, 1<<46, filepath.Base(f.in.path), f.in.text, f.in.textEnd-f.in.text)
+		}
+	})},
 	// Breakpad, processor/stackwalk_common.cc, since 2013 and before.
 	{Name: "minidump-stackwalk", interrupted: true, each: eachIn(func(p *Page, i int, f walkedFrame) {
 		p.frame(f, "%2d  %s + %#x", i, filepath.Base(f.in.path), f.pc-f.in.first)

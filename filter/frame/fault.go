@@ -12,31 +12,43 @@ import (
 //	a.out[123]: segfault at 0 ip 00007f4d8065a050 sp 00007ffc0b2a1c58 error 4 in libc.so.6[7f4d80600000+155000]
 //	a.out[123]: segfault at 0 ip 00007f4d8065a050 sp 00007ffc0b2a1c58 error 4 in libc.so.6[8a050,7f4d805f6000+155000]
 //	traps: a.out[123] trap invalid opcode ip:401136 sp:7ffc0b2a1c58 error:0 in a.out[401000+1000]
+//	traps: a.out[123] attempts to use CLI/STI, pretending it's a NOP, ip:401136 in a.out[401000+1000]
 //
-// The instruction is the one that failed (show_signal_msg in arch/x86/mm/fault.c, do_trap in arch/x86/kernel/traps.c). In the brackets are the start and the size of its mapping, since Linux 6.7 after the offset in the file
-// (print_vma_addr in mm/memory.c). Without that the mapping is taken for the executable one, since the processor ran it.
+// The instruction is the one that failed, or the one before it after a trap (show_signal_msg in arch/x86/mm/fault.c, show_signal and
+// fixup_iopl_exception in arch/x86/kernel/traps.c). In the brackets are the start and the size of its mapping, since Linux 6.7 after the
+// offset in the file (print_vma_addr in mm/memory.c). Without that the mapping is taken for the executable one, since the processor ran
+// it. After a bad signal frame (signal_fault in arch/x86/kernel/signal.c) the instruction is either that after a system call or the one
+// that the signal has interrupted, and nothing says which.
 func readFault(s *Search, line []byte, at, from int, f *Frame) bool {
 	word := at + len(" ip")
 	if word == len(line) || line[word] != ' ' && line[word] != ':' {
 		return false
 	}
 	_, e, ok := scan.Hex(line, word+1)
-	return ok && scan.Has(line, e, " sp") && s.fault(line, at, from, f)
-}
-
-// readFaultARM reads the same on arm64, where the message has a register of the fault; `0x` stands at line[at]:
-//
-//	a.out[123]: unhandled exception: DABT (lower EL), ESR 0x92000006, level 2 translation fault in a.out[7a4,aaaab0a90000+1000]
-//
-// The instruction stands in the list of registers below it (arm64_show_signal in arch/arm64/kernel/traps.c). Without the offset in the
-// file there is nothing to look up here.
-func readFaultARM(s *Search, line []byte, at, from int, f *Frame) bool {
-	if !scan.EndsWith(line, from, at, " ESR ") {
+	if !ok || !scan.Has(line, e, " sp") && !scan.Has(line, e, " in ") || !s.fault(line, at, from, f) {
 		return false
 	}
-	from = max(from, at-maxFault)
-	start := from + s.lastIndex(line[from:at], []byte(": unhandled "))
-	return start >= from && s.fault(line, start, from, f)
+	if trapped(line[from:at]) {
+		f.Offset-- // without an instruction before it the mapping has no such offset
+	}
+	return true
+}
+
+// trapped reports whether the address after text is that of the instruction after the one of which it says that it trapped. Intel's
+// manual has INT3 and INTO for traps, and the other exceptions of arch/x86/kernel/traps.c for faults.
+func trapped(text []byte) bool {
+	return bytes.HasSuffix(text, []byte(" trap int3")) || bytes.HasSuffix(text, []byte(" trap overflow"))
+}
+
+// readFaultARM reads the same on arm64, where the instruction stands in the list of registers below it; its first words stand at line[at]:
+//
+//	a.out[123]: unhandled exception: DABT (lower EL), ESR 0x92000006, level 2 translation fault in a.out[7a4,aaaab0a90000+1000]
+//	a.out[123]: unhandled exception: undefined instruction in a.out[7a4,aaaab0a90000+1000]
+//
+// The exception has a register only if it has set one (arm64_show_signal in arch/arm64/kernel/traps.c). Without the offset in the file
+// there is nothing to look up here.
+func readFaultARM(s *Search, line []byte, at, from int, f *Frame) bool {
+	return s.fault(line, at, from, f)
 }
 
 // fault reads the message of a fault from line[at] on.
@@ -99,8 +111,8 @@ const maxToken = 256
 // frame fills the frame of a fault whose message has its word at line[at] and the mapping at line[in].
 func (m *faultMapping) frame(s *Search, line []byte, at, in, from int, f *Frame) bool {
 	text := line[max(from, at):in]
-	if fetches(text) {
-		return false // the mapping is that of data
+	if fetches(text) || bytes.Contains(text, []byte(" orax:")) {
+		return false // the mapping is that of data, or the signal frame is a bad one
 	}
 	*f = Frame{Whole: span(m.name.Start, m.end), Module: m.name, Off: m.off, Offset: m.offset, Space: symsrc.InFile, Convention: Exact}
 	if ip, addr, ok := instruction(text); ok {
@@ -131,14 +143,13 @@ func instruction(text []byte) (at Span, addr uint64, ok bool) {
 	return span(start, e), v, ok
 }
 
-// fetches reports whether a message says that the instruction could not be fetched: bit 4 of x86's error code, or arm64's class.
+// fetches reports whether a message says that the instruction could not be fetched: bit 4 of the error code of x86's page faults, or
+// arm64's class. The codes of traps, after a colon, are those of segments.
 func fetches(text []byte) bool {
-	const instructionFetch = 1 << 4
-	for _, word := range [...]string{" error ", " error:"} {
-		if i := bytes.Index(text, []byte(word)); i >= 0 {
-			code, _, _ := scan.Hex(text, i+len(word))
-			return code&instructionFetch != 0
-		}
+	const word, instructionFetch = " error ", 1 << 4
+	if i := bytes.Index(text, []byte(word)); i >= 0 {
+		code, _, _ := scan.Hex(text, i+len(word))
+		return code&instructionFetch != 0
 	}
 	return bytes.Contains(text, []byte("IABT"))
 }
