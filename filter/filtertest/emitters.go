@@ -169,9 +169,9 @@ var Emitters = []Emitter{
 				f.inFile(), f.in.text, f.in.textEnd-f.in.text)
 		}
 	})},
-	// arch/x86/kernel/traps.c: after int3 the address is that of the next instruction.
+	// arch/x86/kernel/traps.c: after int3 the address is that of the next instruction. No other machine has it.
 	{Name: "Linux, trap int3", each: eachIn(func(p *Page, _ int, f walkedFrame) {
-		if !f.exact {
+		if !f.exact && f.in.machine == elf.EM_X86_64 {
 			p.frame(f, "traps: walks[7] trap int3 ip:%x sp:%x error:0 in %s[%x+%x]", f.pc, 1<<46, filepath.Base(f.in.path), f.in.text, f.in.textEnd-f.in.text)
 		}
 	})},
