@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"qss-filter/filter"
+	"qss-filter/filter/filtertest"
 	"qss-filter/filter/print/jsonl"
 	"qss-filter/symsrc/locate"
 	symobject "qss-filter/symsrc/object"
@@ -208,7 +209,7 @@ func (p *boardProgram) check(t *testing.T, o filter.Options, print boardPrint) {
 	if len(got) != len(want) {
 		t.Fatalf("%s: %d frames, want %d", print.name, len(got), len(want))
 	}
-	right, raw := 0, 0
+	var n filtertest.Tally
 	for i, addr := range want {
 		place := ""
 		switch {
@@ -220,17 +221,18 @@ func (p *boardProgram) check(t *testing.T, o filter.Options, print boardPrint) {
 		switch got[i].place {
 		case "":
 			if addr != 0 {
-				raw++
+				n.Raw++
 			}
 		case place:
-			right++
+			n.Right++
 		default:
+			n.Wrong++
 			t.Errorf("%s: frame %d, %s: %s, want %q", print.name, i, got[i].text, got[i].place, place)
 		}
 	}
-	t.Logf("%-20s %5d right %5d raw", print.name, right, raw)
-	if right*10 < (right+raw)*7 {
-		t.Errorf("%s: only %d of %d frames have names", print.name, right, right+raw)
+	n.Frames = n.Right + n.Raw + n.Wrong
+	if t.Log(n.Row(t.Name() + ", " + print.name)); n.Right*10 < n.Frames*7 {
+		t.Errorf("%s: only %d of %d frames have names", print.name, n.Right, n.Frames)
 	}
 }
 

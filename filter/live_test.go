@@ -107,13 +107,16 @@ func namesAsPeer(t *testing.T, tree, log, out string) {
 	if len(frames) == 0 {
 		t.Errorf("no frame is resolved:\n%s", filtertest.Cut(out))
 	}
+	n := filtertest.Tally{Frames: strings.Count(log, "{{{bt:"), Right: len(frames)}
 	for _, m := range frames {
 		want := outputOf(exec.Command(filtertest.Peer, "--no-inlines", "--no-debuginfod", "--obj="+m[2], m[3]))
 		if name, _, _ := strings.Cut(want, "\n"); strings.TrimSuffix(name, " (.cold)") != strings.TrimSuffix(m[1], " (.cold)") {
+			n.Right, n.Wrong = n.Right-1, n.Wrong+1
 			t.Errorf("%s+%s is %s, the peer has %s", m[2], m[3], m[1], name)
 		}
 	}
-	t.Logf("%d of %d frames have a name", len(frames), strings.Count(log, "{{{bt:"))
+	n.Raw = n.Frames - n.Right - n.Wrong
+	t.Log(n.Row(t.Name()))
 }
 
 // TestLiveSanitizers lets sanitizers print markup: both filters agree, and in the default style the frames of the program
@@ -134,6 +137,7 @@ func TestLiveSanitizers(t *testing.T) {
 			const always = "print_stacktrace=1:color=never:"
 			symbolizer, _ := exec.LookPath(filtertest.Peer)
 			wanted := outputOf(exec.Command(program, c.what), c.options+"="+always+"symbolize=1:external_symbolizer_path="+symbolizer)
+			var n filtertest.Tally
 			for _, colour := range []string{"never", "always"} {
 				log := outputOf(exec.Command(program, c.what), c.options+"="+always+"symbolize=0:enable_symbolizer_markup=1:color="+colour)
 				if !strings.Contains(log, "{{{bt:") {
@@ -144,10 +148,14 @@ func TestLiveSanitizers(t *testing.T) {
 					samePeer(t, color, tree, log)
 				}
 				got, want := ownFrames(defaultStyle(t, tree, log)), ownFrames(wanted)
-				if len(want) == 0 || !slices.Equal(got, want) {
+				if n.Frames += len(want); len(want) > 0 && slices.Equal(got, want) {
+					n.Right += len(want)
+				} else {
+					n.Wrong += len(want)
 					t.Errorf("the program's frames are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 				}
 			}
+			t.Log(n.Row(t.Name()))
 		})
 	}
 }

@@ -86,10 +86,11 @@ func TestRealEmitters(t *testing.T) {
 			var all, pointed filtertest.Tally
 			for _, build := range [][]string{{"-O2", "-pie", "-fPIE"}, {"-O2", "-no-pie", "-fno-pie"}, {"-O0", "-pie", "-fPIE"}, {"-O0", "-no-pie", "-fno-pie"}} {
 				proven, n := e.count(t, build)
-				t.Logf("%s: proven %+v, pointed at %+v", strings.Join(build, " "), proven, n)
 				all.Add(proven)
 				pointed.Add(n)
 			}
+			t.Log(all.Row(t.Name()))
+			t.Log(pointed.Row(t.Name() + ", pointed at"))
 			if pointed.Right*100 < pointed.Frames*99 {
 				t.Errorf("%d of %d frames have names of a file that the user points at", pointed.Right, pointed.Frames)
 			}
@@ -165,7 +166,7 @@ func TestRealNode(t *testing.T) {
 		}
 		all.Add(compareTruth(t, source, program, log, frames))
 	}
-	t.Logf("%d frames, %d right, %d raw, %d wrong", all.Frames, all.Right, all.Raw, all.Wrong)
+	t.Log(all.Row(t.Name()))
 	if all.Raw > len(logs) { // the outermost frame calls by way of a pointer
 		t.Errorf("%d of %d frames have names", all.Right, all.Frames)
 	}

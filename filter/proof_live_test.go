@@ -107,7 +107,7 @@ func TestProvenLive(t *testing.T) {
 		levels = levels[2:3]
 	}
 	var table strings.Builder
-	fmt.Fprintf(&table, "%-28s %6s %6s %6s %6s\n", "emitter", "frames", "right", "raw", "wrong")
+	table.WriteString("\n" + filtertest.RowHead + "\n")
 	for _, e := range emitters {
 		var n filtertest.Tally
 		for _, level := range levels {
@@ -121,12 +121,12 @@ func TestProvenLive(t *testing.T) {
 				}
 			}
 		}
-		fmt.Fprintf(&table, "%-28s %6d %6d %6d %6d\n", e.name, n.Frames, n.Right, n.Raw, n.Wrong)
+		table.WriteString(n.Row(e.name) + "\n")
 		if n.Frames == 0 || n.Right*100 < n.Frames*95 {
 			t.Errorf("%s: %d of %d frames have names", e.name, n.Right, n.Frames)
 		}
 	}
-	t.Log("\n" + table.String())
+	t.Log(table.String())
 }
 
 // compareProven compares the frames of a log that are proven with those that the files name.

@@ -68,7 +68,7 @@ func TestRealHAProxy(t *testing.T) {
 		t.Skipf("this HAProxy prints no stack:\n%s", log.String())
 	}
 	all := compareTruth(t, assumedFiles(t), program, whole, frames)
-	t.Logf("%d frames, %d right, %d raw, %d wrong", all.Frames, all.Right, all.Raw, all.Wrong)
+	t.Log(all.Row(t.Name()))
 	if all.Right == 0 {
 		t.Error("no frame has a name")
 	}
@@ -121,7 +121,7 @@ func TestRealBpftrace(t *testing.T) {
 		}
 		all.Add(compareTruth(t, assumedFiles(t), program, log, frames))
 	}
-	t.Logf("%d frames, %d right, %d raw, %d wrong", all.Frames, all.Right, all.Raw, all.Wrong)
+	t.Log(all.Row(t.Name()))
 	if all.Right != all.Frames {
 		t.Errorf("%d of %d frames have names", all.Right, all.Frames)
 	}

@@ -84,7 +84,7 @@ var innermost = regexp.MustCompile(`(?:in |0x[0-9a-f]{16} )(\S+) \S*walks(?:_jni
 // compareFrames filters a log line by line, and compares each of its lines that has a place with that place.
 func compareFrames(t *testing.T, source symsrc.Source, log []string, want map[int]string) {
 	t.Helper()
-	right := 0
+	n := filtertest.Tally{Frames: len(want)}
 	for i, text := range lineByLine(t, filter.Options{Symbols: source}, log) {
 		place, ok := want[i]
 		if !ok {
@@ -92,17 +92,19 @@ func compareFrames(t *testing.T, source symsrc.Source, log []string, want map[in
 		}
 		m := innermost.FindStringSubmatch(text)
 		if m == nil {
+			n.Raw++
 			t.Logf("line %d: %q has no name: want %s", i+1, text, place)
 			continue
 		}
 		function, _, _ := strings.Cut(m[1], ".")
 		if got := function + " " + m[2]; got != place {
+			n.Wrong++
 			t.Errorf("line %d: %q: got %s, want %s", i+1, log[i], got, place)
 			continue
 		}
-		right++
+		n.Right++
 	}
-	if t.Logf("%d of %d frames right", right, len(want)); right == 0 || right*100 < len(want)*95 {
+	if t.Log(n.Row(t.Name())); n.Right == 0 || n.Right*100 < n.Frames*95 {
 		t.Error("too few")
 	}
 }
@@ -349,17 +351,20 @@ func TestLiveRust(t *testing.T) {
 		}
 	}
 	line := regexp.MustCompile(`walks\.rs:(\d+)`)
-	filtered, right := lineByLine(t, filter.Options{Symbols: sourceOf(t, dir)}, log), 0
+	filtered, n := lineByLine(t, filter.Options{Symbols: sourceOf(t, dir)}, log), filtertest.Tally{Frames: len(at)}
 	for i, place := range placesOf(t, path, at) {
 		_, want, _ := strings.Cut(place, " ")
-		if m := line.FindStringSubmatch(filtered[lines[i]]); m != nil {
-			if m[1] != want {
-				t.Errorf("%q: line %s, want %s", filtered[lines[i]], m[1], want)
-			}
-			right++
+		switch m := line.FindStringSubmatch(filtered[lines[i]]); {
+		case m == nil:
+			n.Raw++
+		case m[1] == want:
+			n.Right++
+		default:
+			n.Wrong++
+			t.Errorf("%q: line %s, want %s", filtered[lines[i]], m[1], want)
 		}
 	}
-	if t.Logf("%d frames right", right); right < 3 {
+	if t.Log(n.Row(t.Name())); n.Right < 3 {
 		t.Errorf("too few frames of the program in\n%s", strings.Join(filtered, ""))
 	}
 }

@@ -331,17 +331,24 @@ func (t *Tally) Add(o Tally) {
 	t.Frames, t.Right, t.Raw, t.Wrong = t.Frames+o.Frames, t.Right+o.Right, t.Raw+o.Raw, t.Wrong+o.Wrong
 }
 
+// RowHead is the head of a table of rows.
+var RowHead = fmt.Sprintf("%-44s %6s %6s %6s %6s", "emitter", "frames", "right", "raw", "wrong")
+
+// Row returns the tally as a row of a table, without a newline.
+func (t Tally) Row(emitter string) string {
+	return fmt.Sprintf("%-44s %6d %6d %6d %6d", emitter, t.Frames, t.Right, t.Raw, t.Wrong)
+}
+
 // Report returns a table of tallies by the names of their emitters, and the sum of all.
 func Report(title string, of map[string]Tally) (table string, all Tally) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n%-44s %6s %6s %6s %6s\n", title, "emitter", "frames", "right", "raw", "wrong")
+	b.WriteString(title + "\n" + RowHead + "\n")
 	for i := range Emitters {
 		n := of[Emitters[i].Name]
-		fmt.Fprintf(&b, "%-44s %6d %6d %6d %6d\n", Emitters[i].Name, n.Frames, n.Right, n.Raw, n.Wrong)
+		b.WriteString(n.Row(Emitters[i].Name) + "\n")
 		all.Add(n)
 	}
-	fmt.Fprintf(&b, "%-44s %6d %6d %6d %6d", "all", all.Frames, all.Right, all.Raw, all.Wrong)
-	return b.String(), all
+	return b.String() + all.Row("all"), all
 }
 
 // Log returns what the emitter writes.
