@@ -60,9 +60,11 @@ type ahead struct {
 	since time.Time
 	// pausing is set if the lines wait until the log pauses, however long that takes.
 	pausing bool
-	// of is the process whose list is waited for, listing is set within that list.
+	// of is the process whose list is waited for, listing is set within that list. images is set if its first frame is one of a report
+	// with a list of images below, which counts for that report only.
 	of      *resolve.Process
 	listing bool
+	images  bool
 }
 
 // maxReport bounds, in lines, how far below its first frame a board's report of a fault has the sum of its program.
@@ -129,12 +131,16 @@ func (a *ahead) mayHold(line []byte) (before, passes bool) {
 		}
 		a.of, a.listing, a.since = t.Process, false, time.Now()
 	}
+	if t.Process == a.of && mappings.BoundsImages(text) {
+		return true, false
+	}
 	if t.Process == a.of && t.NoteSum(text) {
 		a.listing = true
 		a.hold(line)
 		return false, false
 	}
-	listed := t.Process == a.of && (resolve.ReadMapping(t.Space, text, a.f.line+len(a.lines)+1) || a.loaded(t, text))
+	at := a.f.line + len(a.lines) + 1
+	listed := t.Process == a.of && (resolve.ReadMapping(t.Space, text, at) || a.images && resolve.ReadImage(t.Space, imageOf(text), at) || a.loaded(t, text))
 	if a.listing && !listed && t.Process == a.of {
 		return true, false
 	}
@@ -152,8 +158,9 @@ func (a *ahead) lacksMappings(t *resolve.Thread, body []byte) bool {
 	if !unmapped && !unstated && !unsummed {
 		return false
 	}
-	for _, fr := range a.f.readFrames(parse.Segment{Text: body, End: a.f.parser.Prefix.End}, false) {
+	for _, fr := range a.f.readFrames(parse.Segment{Text: body, Start: a.f.parser.Prefix.Start, End: a.f.parser.Prefix.End}, false) {
 		if (unmapped && fr.Base == frame.Absolute && fr.Machines == 0 || fr.Later && a.awaits(&fr, unstated, unsummed)) && !fr.Done {
+			a.images = fr.Later && fr.Base == frame.Absolute && fr.Machines == 0
 			return true
 		}
 	}
@@ -188,6 +195,9 @@ func (a *ahead) leave(ctx context.Context, dst []byte) []byte {
 		dst, _ = a.to.Lines(ctx, dst, line)
 	}
 	a.f.resolver.Processes.DropLoaded(of)
+	if a.images {
+		of.Space.DropList()
+	}
 	a.f.rescan()
 	return dst
 }

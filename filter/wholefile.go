@@ -7,6 +7,7 @@ import (
 
 	"qss-filter/filter/mappings"
 	"qss-filter/filter/scan"
+	"qss-filter/sgr"
 )
 
 // WholeFile lets frames wait for mappings anywhere below them, as far as the memory for the lines between them allows.
@@ -18,7 +19,7 @@ const (
 	listPiece = 256 << 10
 )
 
-// ListsMappings reports whether a file has a mapping of code, or a list of modules below their frames, within as much of it as a report of a crash may have.
+// ListsMappings reports whether a file has a mapping of code, or a list of modules or images below their frames, within as much of it as a report of a crash may have.
 func ListsMappings(in io.Reader) bool {
 	piece := make([]byte, listPiece)
 	in = io.LimitReader(in, maxListed)
@@ -46,15 +47,38 @@ func listed(text []byte) bool {
 	if bytes.Contains(text, mappings.LoadedHeadline) {
 		return true
 	}
-	if !bytes.Contains(text, executable) {
+	return holdsMapping(text, executable, mappings.Parse) || holdsMapping(text, mappings.RangeDash, image)
+}
+
+// image reads the image that a line ends with.
+func image(line []byte) (mappings.Mapping, bool) { return mappings.Image(imageOf(line)) }
+
+// imageOf returns the text of the image that a line may end with, without colors. It is nil for most other lines.
+func imageOf(line []byte) []byte {
+	dash := bytes.Index(line, mappings.RangeDash)
+	if dash < 0 {
+		return nil
+	}
+	start := bytes.LastIndex(line[:dash], hexPrefix)
+	if start < 0 {
+		return nil
+	}
+	return sgr.Uncolored(nil, line[start:])
+}
+
+var hexPrefix = []byte("0x")
+
+// holdsMapping reports whether read finds a mapping in a line of text with a mark.
+func holdsMapping(text, mark []byte, read func(line []byte) (mappings.Mapping, bool)) bool {
+	if !bytes.Contains(text, mark) {
 		return false
 	}
 	for line := range bytes.Lines(text) {
-		if !bytes.Contains(line, executable) {
+		if !bytes.Contains(line, mark) {
 			continue
 		}
 		body, _ := scan.CutEnd(line)
-		if _, ok := mappings.Parse(body); ok {
+		if _, ok := read(body); ok {
 			return true
 		}
 	}

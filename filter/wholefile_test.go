@@ -20,6 +20,8 @@ func TestListsMappings(t *testing.T) {
 		{"first", mapping + long, true},
 		{"last, without an end", "a\nb\n" + strings.TrimSuffix(mapping, "\n"), true},
 		{"other text", strings.Repeat("-rwxr-xr-x 1 root root 12 /bin/sh\n", 20_000), false},
+		{"images of Swift, in color, after a prefix", "a: \x1b[32m0x1000–0x2000\x1b[39m \x1b[37m37c6\x1b[39m \x1b[36ma\x1b[39m  /b/a\n", true},
+		{"other ranges", "0x1000–0x2000 bytes\n–0x\n\x1b[–0x12m\n", false},
 		{"after a long line", long + mapping, true},
 		{"in many lines", strings.Repeat("a line of a log\n", 100_000) + mapping + long, true},
 	} {

@@ -105,6 +105,7 @@ var formats = [...]Format{
 	{"esp-idf", ":0x", 0, stopAt(address), readESPBacktrace, "Backtrace:0x40085cd7:0x3ffb47e0 0x40085b84:0x3ffb47f0"},
 	{"esp-idf", ": 0x", 0, stopAt(address), readESPRegister, "MEPC    : 0x42007bd6  RA      : 0x42007bd0  SP      : 0x3fc98fa0"},
 	{"zephyr", " 0x", 0, stopAt(address), readZephyr, "E: Faulting instruction address (r15/pc): 0x00023c8a"},
+	{"swift", " 0x", 0, stopAt(address), readSwiftText, "1 [ra]          0x00007f8a3e6a1d90 <unknown> in libc.so.6"},
 	{"webkit", " 0x", 0, stopAt(address), readWebKit, "16  0x7f1644eaa5c3 cc::ThreadProxy::BeginMainFrame()"},
 	{"valgrind", " 0x", 0, stopAt(address), readValgrind, "==6151==    by 0x10937A: demo::Widget::poke(int) (crash.cc:19)"},
 	{"esp8266", "=0x", 0, stopAt(address), readBoardWord, "epc1=0x40201234 epc2=0x00000000 epc3=0x00000000 excvaddr=0x00000000 depc=0x00000000"},

@@ -21,6 +21,7 @@ const (
 	Sanitizer               // "Process memory map" of the sanitizers
 	GDB                     // gdb's "info proc mappings"
 	JSON                    // objects of JSON
+	Images                  // images below the stacks of swift-backtrace
 )
 
 // Mapping is what one line of a list says. Its slices share the line's memory, but for a Path that was written with escapes.

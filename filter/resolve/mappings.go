@@ -14,10 +14,24 @@ import (
 func ReadMapping(space *ctxstate.Process, text []byte, line int) bool {
 	m, ok := mappings.Parse(text)
 	if ok {
-		space.AddListed(&ctxstate.Listed{List: uint8(m.Format), Start: m.Start, Last: m.Last, Space: m.Space, Offset: m.Offset, Mode: m.Mode,
-			Module: m.Names(), Path: m.Path, Written: m.Written, BuildID: m.BuildID}, line)
+		addListed(space, &m, line)
 	}
 	return ok
+}
+
+// ReadImage applies a line of a list of images, which counts for the frames above it. It returns false for any other line.
+func ReadImage(space *ctxstate.Process, text []byte, line int) bool {
+	m, ok := mappings.Image(text)
+	if ok {
+		addListed(space, &m, line)
+	}
+	return ok
+}
+
+// addListed applies a mapping of a list.
+func addListed(space *ctxstate.Process, m *mappings.Mapping, line int) {
+	space.AddListed(&ctxstate.Listed{List: uint8(m.Format), Start: m.Start, Last: m.Last, Space: m.Space, Offset: m.Offset, Mode: m.Mode,
+		Module: m.Names(), Path: m.Path, Written: m.Written, BuildID: m.BuildID}, line)
 }
 
 var seed = maphash.MakeSeed()
