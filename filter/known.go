@@ -448,7 +448,7 @@ func (k *known) text(dst, b []byte) (out []byte, n int) {
 		}
 		a := s.By.answer
 		f.resolver.Counts.Count(nil, a)
-		t.Answered(f.line, a)
+		t.Numbered(f.line, line.number, a)
 		t.Stack.Insert(max(0, len(a.Frames)-1))
 		f.resolver.Processes.Handled(t)
 		f.rescan()

@@ -33,7 +33,7 @@ func (f *Filter) filled(t *resolve.Thread, l *parse.Line) (before, token, after 
 	for i, name := range said {
 		frames := top[i].Frames
 		switch {
-		case len(frames) == 0, name != "" && withoutParameters(frames[len(frames)-1].Func) != withoutParameters(name):
+		case name != "" && withoutParameters(frames[len(frames)-1].Func) != withoutParameters(name):
 			return own, nil, nil
 		case name != "":
 			names = append(names, name)

@@ -26,6 +26,12 @@ func TestDedupToken(t *testing.T) {
 			t.Errorf("%s: %d of 4 are %s in\n%s", tc.token, n, tc.want, out)
 		}
 	}
+	// The second of two stacks with the same first function, which begins close below the first one.
+	next := strings.Replace(stack, "x2000", "x5000", 2)
+	out := run(t, filter.Options{Symbols: addresses{}}, stack+"DEDUP_TOKEN: "+first+"--\nfreed by thread T0 here:\n"+next+"DEDUP_TOKEN: "+first+"--\n")
+	if !strings.HasSuffix(out, "\nDEDUP_TOKEN: "+first+"--/usr/lib/libb.so@5000\n") {
+		t.Errorf("the token of the second stack is another one's in\n%s", out)
+	}
 	if out := run(t, filter.Options{Symbols: addresses{}}, stack+"\n\n\n\nDEDUP_TOKEN: "+first+"----\n"); !strings.HasSuffix(out, first+"----\n") {
 		t.Errorf("a token of no stack became %q", out)
 	}

@@ -50,7 +50,11 @@ func (r *Resolver) ResolveFrame(ctx context.Context, t *Thread, line int, text [
 		t.used = t.Space.Generation()
 	}
 	r.Counts.Count(fr, a)
-	t.Answered(line, a)
+	if fr.Num.Empty() {
+		t.Answered(line, a)
+	} else {
+		t.Numbered(line, fr.Number, a)
+	}
 	t.trampoline = t.trampoline || named
 	// strace names the symbol before an address, whatever its size.
 	above.note(a, fr.Convention != frame.Strace && isNamed(fr.HintText), first && skipsHandler(fr))

@@ -61,7 +61,7 @@ type Thread struct {
 	trampoline bool
 	// above says what the last frame may have been.
 	above above
-	// top are the answers for the first frames of the stack at hand.
+	// top are the answers for the first frames of the stack at hand, of the numbers 0, 1, …, up to the first one without a name.
 	top []*Answer
 	// fault is the address of the instruction of which a board's next backtrace is, or 0.
 	fault uint64
@@ -73,15 +73,20 @@ type Thread struct {
 
 // Answered notes that the thread has a frame with that answer on a line.
 func (t *Thread) Answered(line int, a *Answer) {
-	if line > t.Stack.Line+maxLinesApart {
-		t.top = t.top[:0]
-	}
-	if len(t.top) < maxTop {
-		t.top = append(t.top, a)
-	}
 	t.Stack.Line, t.trampoline = line, a.trampoline
 	t.Emitter.frame(a)
 	t.above.note(a, false, false)
+}
+
+// Numbered is Answered for a frame that has a number.
+func (t *Thread) Numbered(line int, number uint64, a *Answer) {
+	if number < uint64(len(t.top)) || line > t.Stack.Line+maxLinesApart {
+		t.top = t.top[:0]
+	}
+	if number == uint64(len(t.top)) && number < maxTop && len(a.Frames) > 0 {
+		t.top = append(t.top, a)
+	}
+	t.Answered(line, a)
 }
 
 const (
@@ -91,7 +96,7 @@ const (
 	maxLinesApart = 4
 )
 
-// Top returns the answers for the first frames, 16 at most, of the stack that ends before a line, none if that is too far.
+// Top returns the answers for the first frames, 16 at most and all with names, of the stack that ends before a line, none if that is too far.
 func (t *Thread) Top(line int) []*Answer {
 	if t.Stack.Line+maxLinesApart < line {
 		return nil
