@@ -90,6 +90,9 @@ func (r *report) advise() {
 		r.try("the input is "+what, "  "+strings.ReplaceAll(todo, "%s", r.log()))
 	}
 	r.adviseMappings()
+	if s.nowhere.by[resolve.NoProgram] != nil {
+		r.try("addresses of a board, which has one program", "Name its ELF file, of the build that ran, and no other symbols:", r.again("--symbols FIRMWARE.elf"))
+	}
 	if s.cut32 > 0 {
 		r.try(count(s.cut32, "address")+" cut to 32 bits, of which several modules may be meant",
 			"Have the program print its modules alone, or use a build of LLVM that prints whole addresses.")

@@ -106,6 +106,8 @@ func TestRun(t *testing.T) {
 		{name: "mappings of another", log: "==7==ERROR: AddressSanitizer: x\n" + ranges + "==8==ERROR: AddressSanitizer: x\n    @     0x555500001020 f\n",
 			want: []string{"of another process", "qss-filter --process-key=none the.log"}},
 		{name: "mappings of others", log: ranges + "    @     0x777700001020 f\n", want: []string{"The log has 1 mappings, none of which covers them"}},
+		{name: "a board", log: "Backtrace: 0x400d5f3b:0x3ffb1f90 0x400d1234:0x3ffb1fb0\n", want: []string{"2 frames of which nothing can be asked: no program of a board is known that has code there",
+			"addresses of a board, which has one program", "qss-filter --symbols FIRMWARE.elf the.log\n"}},
 		{name: "a log that is cut", log: "{{{mmap:0x1000:0x10:load:7:r:0x0}}}\n#5 0x7f10 (/usr/lib/good.so+0x10) (BuildId: 0102)\n{{{bt:0:0x10", healthy: true,
 			want: []string{"The log\n  it begins in the middle of a stack, with frame 5\n  its last line has no end, and may be cut off: {{{bt:0:0x10\n", "1 element that cannot be read, mmap 0x1000: unknown module ID 0x7; the first in line 1",
 				"the module of a mapping is not defined", "Nearly frames\n     1  line: markup that is cut off before its end\n        the first in line 3: {{{bt:0:0x10\n", "have it write longer ones"}},

@@ -174,8 +174,6 @@ var shapes = [...]kind{
 		"at ", pattern(`\bat .*\.[cm]?[jt]sx?:\d+:\d+\)?$`), false},
 	{"a frame of Python, which names its source already", "",
 		"File ", pattern(`^\s*File "[^"]+", line \d+`), false},
-	{"addresses of a microcontroller, without a module", "qss-filter symbolize FIRMWARE.elf 0xADDRESS ...",
-		"0x", pattern(`(?i)backtrace: ?(0x[0-9a-f]{8}:0x[0-9a-f]{8} ?)+`), false},
 	{"a frame with an offset, in an unknown format", "the filter wants the module's path and the offset in it: `#0 0x7f… (/usr/lib/liba.so+0x1130)`",
 		"+0x", pattern(`[\w)\]>]\+0x[0-9a-fA-F]+`), false},
 	{"an absolute address, in an unknown format", "such an address needs a format that names it, and the mappings of the process",

@@ -77,6 +77,9 @@ func OutcomeOf(fr *parse.Frame, a *Answer) Outcome {
 	return NotAsked
 }
 
+// NoProgram is what Unasked returns for a frame that is an address in the program of a board.
+const NoProgram = "no program of a board is known that has code there"
+
 // Unasked returns why nothing was asked about a frame.
 func Unasked(fr *parse.Frame) string {
 	switch {
@@ -84,6 +87,8 @@ func Unasked(fr *parse.Frame) string {
 		return "the log names the function already"
 	case fr.Shape == frame.NumberOnly:
 		return "the log gives no address in a module"
+	case fr.Machines != 0:
+		return NoProgram
 	}
 	return "the log names no module"
 }
