@@ -14,12 +14,16 @@ func Name(function string) string {
 	if name == "" || strings.HasPrefix(name, "-[") || strings.HasPrefix(name, "+[") { // Objective-C
 		return name
 	}
-	name = hashes().ReplaceAllString(suffixes().ReplaceAllString(name, ""), "")
+	if strings.ContainsAny(name, "+.]") { // as all suffixes have
+		name = suffixes().ReplaceAllString(name, "")
+	}
+	if strings.Contains(name, "::h") || strings.Contains(name, "]") {
+		name = hashes().ReplaceAllString(name, "")
+	}
 	for _, begin := range [...]string{"non-virtual thunk to ", "virtual thunk to ", "decltype(auto) "} {
 		name = strings.TrimPrefix(name, begin)
 	}
-	name = withoutArguments(strings.NewReplacer("(anonymous namespace)", "{anonymous}", "`anonymous namespace'", "{anonymous}",
-		"`anonymous-namespace'", "{anonymous}").Replace(name))
+	name = withoutArguments(unnamed.Replace(name))
 	for _, end := range [...]string{" const", " volatile", "&", " at", " [clone"} {
 		name = strings.TrimRight(strings.TrimSuffix(name, end), " ")
 	}
@@ -29,6 +33,10 @@ func Name(function string) string {
 	}
 	return name
 }
+
+// unnamed replaces the spellings of an unnamed namespace by one that has no parentheses.
+var unnamed = strings.NewReplacer("(anonymous namespace)", "{anonymous}", "`anonymous namespace'", "{anonymous}",
+	"`anonymous-namespace'", "{anonymous}")
 
 // suffixes matches what follows a name: `+0x67c`, ` + 1090`, ` [ui/tree.cc:56:21]`, `.cold`, `.isra.0`, `$8d185785d173e702d91e2893e143a6d9.cfi`.
 var suffixes = sync.OnceValue(func() *regexp.Regexp {

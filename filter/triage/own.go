@@ -73,8 +73,10 @@ func words(list string) map[string]bool {
 
 // Own reports whether a function is the program's own. It is none of an allocator, of an interceptor of a sanitizer, or of a runtime.
 // name is the function as debug information has it, "" if it is unknown; module is the path of its binary, and file that of its source.
-func Own(name, module, file string) bool {
-	name = Name(name)
+func Own(name, module, file string) bool { return own(Name(name), module, file) }
+
+// own is Own for a name as Name returns it.
+func own(name, module, file string) bool {
 	for _, dir := range notOwnPaths {
 		if strings.Contains(file, dir) {
 			return false

@@ -29,13 +29,14 @@ type Signature struct {
 // Add adds a function of the stack, the innermost first. It reports whether that is the program's own.
 func (s *Signature) Add(f *Frame) bool {
 	name := Name(f.Func)
+	own := own(name, f.Module, f.File)
 	if name == "" || name == "??" {
 		if f.Module == "" || !f.Located {
 			return false
 		}
 		name = path.Base(f.Module) + "+0x" + strconv.FormatUint(f.At, 16)
 	}
-	if !Own(f.Func, f.Module, f.File) {
+	if !own {
 		if s.others < depth {
 			s.other[s.others] = name
 			s.others++
