@@ -22,10 +22,13 @@ import (
 
 // TestManyLogs compares the tables with 8 workers and with 1, for more rows than are kept in memory.
 func TestManyLogs(t *testing.T) {
+	before := spoolLimit
+	t.Cleanup(func() { spoolLimit = before })
+	spoolLimit = 1 << 20
 	files := map[string]string{}
 	for i := range 40 {
 		var b strings.Builder
-		for k := range 300 * (40 - i) {
+		for k := range 20 * (40 - i) {
 			b.WriteString(frame(k%30, fmt.Sprintf("/lib%d.so", k%7), k))
 		}
 		files[fmt.Sprintf("d%d/log%02d", i%5, i)] = b.String()

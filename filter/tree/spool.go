@@ -6,11 +6,10 @@ import (
 	"sync"
 )
 
-const (
-	chunkSize = 64 << 10
-	// spoolLimit bounds the rows in memory, in bytes. Further rows are in a temporary file.
-	spoolLimit = 16 << 20
-)
+const chunkSize = 64 << 10
+
+// spoolLimit bounds the rows in memory, in bytes. Further rows are in a temporary file.
+var spoolLimit = 16 << 20
 
 // spool keeps the rows of all logs until they are written in the order of the logs.
 type spool struct {
