@@ -22,6 +22,7 @@
 //	known.go        lines that were seen before
 //	knownjava.go    frames of Java that were seen before
 //	split.go        a Liner around the filter, which knows the parts of lines that a logger has split
+//	twolines.go     frames whose module stands on the next line
 //	heldback.go     what the Liners that hold lines back have in common
 //	lookahead.go    a Liner around the filter, in which frames wait for the mappings below them
 //	traces.go       a Liner around the filter, in which exceptions of Java wait for their first frame, and traces for the map that they prove

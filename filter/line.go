@@ -29,7 +29,11 @@ func (f *Filter) Line(ctx context.Context, dst, line []byte) (out []byte) {
 	t := f.thread(l)
 	f.resolver.Prefetch.Expect(t)
 	dst = f.out.Begin(dst, f.line, line)
-	f.out.By(t, &f.parser.Prefix, l.Body)
+	by := &f.parser.Prefix
+	if l.Left > 0 { // it is that of the text with what has left
+		by = &l.Owner
+	}
+	f.out.By(t, by, l.Body)
 	for f.parser.Next(l) {
 		if l.Inside {
 			t = f.thread(l)
@@ -74,6 +78,14 @@ func (f *Filter) thread(l *parse.Line) *resolve.Thread {
 	default:
 		return o.Thread(p, nil, nil, l.Text)
 	}
+}
+
+// writer is thread for a segment whose time has not come.
+func (f *Filter) writer(l *parse.Line) *resolve.Thread {
+	if l.Inside {
+		return f.resolver.Processes.Writer(&f.parser.Prefix, &l.Owner, l.Object, l.Text)
+	}
+	return f.resolver.Processes.Writer(&f.parser.Prefix, nil, nil, l.Text)
 }
 
 // readList takes what a segment says of the address space of its process, and of the program that prints the frames.
@@ -181,6 +193,9 @@ func (f *Filter) print(ctx context.Context, dst []byte, t *resolve.Thread, l *pa
 		}
 	} else {
 		t.Interrupted(l.Text)
+		if f.only != nil && frame.MayOpenHostFrame(l.Text) {
+			f.only.holds = true
+		}
 		before, token, after := f.filled(t, l)
 		dst = f.out.Text(f.out.Text(f.out.Text(dst, before), token), after)
 	}
@@ -197,7 +212,7 @@ func (f *Filter) meant(t *resolve.Thread, l *parse.Line) bool {
 // alone returns the index of the element or frame whose line the segment is, -1 if it is none's.
 func (f *Filter) alone(l *parse.Line) int {
 	switch p := &f.parser; {
-	case l.Split():
+	case l.Split(), l.Left > 0:
 	case l.Bare, len(p.Frames) == 1 && p.Frames[0].Shape != frame.Pair && p.Frames[0].Shape != frame.Member:
 		return 0
 	case len(p.Elements) > 0:

@@ -93,7 +93,7 @@ func (h *proving) mayNeed(line []byte) bool {
 	if parse.HasMarkup(line) {
 		return (h.f.unidentified || h.f.resolver.Mapped) && bytes.Contains(line, linecache.BTStart[1:])
 	}
-	return frame.Candidate(line, false, h.f.absolutes())
+	return frame.Candidate(line, false, h.f.absolutes()) || h.f.joints[h.next()] != nil
 }
 
 // pass notes a line that was not looked at, the last one so far.
@@ -168,7 +168,14 @@ func (h *proving) read(ctx context.Context, line []byte, number int) (found find
 
 // segment is the same for a segment of a thread.
 func (h *proving) segment(ctx context.Context, t *resolve.Thread, l *parse.Line, number int) (found finding, needs bool) {
-	for _, fr := range h.frames(l) {
+	frames := h.frames(l)
+	if _, opens := frame.OpensHostFrame(l.Text); opens && len(frames) == 0 {
+		if stack := h.stacks[t]; stack != nil {
+			stack.Pass(number)
+		}
+		found = ofStack
+	}
+	for _, fr := range frames {
 		stack := h.stackOf(ctx, t, number, &fr)
 		if stack == nil {
 			return endsStack, needs

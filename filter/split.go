@@ -38,6 +38,7 @@ type splits struct {
 	active, due int
 	at          int
 	key         []byte
+	frames      twoLines
 }
 
 // openLine is what is known of the parts of a line that have left.
@@ -75,12 +76,12 @@ const (
 
 // newSplits returns one around a filter, whose lines go to another Liner.
 func newSplits(f *liner, to stream.Liner) *splits {
-	return &splits{Liner: to, f: f}
+	return &splits{Liner: to, f: f, frames: twoLines{f: f}}
 }
 
 // Scan returns nil while a part is awaited.
 func (h *splits) Scan() *stream.Scan {
-	if h.due > 0 {
+	if h.due > 0 || h.frames.awaits() {
 		return nil
 	}
 	return h.Liner.Scan()
@@ -98,6 +99,10 @@ func (h *splits) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
 				h.look(b, h.f.next())
 			}
 		}
+	}
+	if line := h.frames.candidate(b); line != nil && len(line) <= h.MaxLine() {
+		b = line
+		h.frames.look(line, h.at, h.f.next())
 	}
 	out, n = h.Liner.Lines(ctx, dst, b)
 	h.pass(n)
@@ -145,6 +150,7 @@ func (h *splits) Torn(ctx context.Context, dst, begin []byte, waited time.Durati
 // drop ends all that is open.
 func (h *splits) drop() {
 	clear(h.open)
+	h.frames.drop()
 	h.active, h.due = 0, 0
 }
 

@@ -188,6 +188,13 @@ var Emitters = []Emitter{
 	{Name: "cuda-memcheck", each: eachIn(func(p *Page, _ int, f walkedFrame) {
 		p.frame(f, "=========     Host Frame:%s [%#x]", f.in.path, f.pc-f.in.first)
 	})},
+	{Name: "compute-sanitizer, two lines", each: eachIn(func(p *Page, _ int, f walkedFrame) {
+		p.text("=========     Host Frame: [%#x]", f.pc-f.in.first)
+		p.frame(f, "=========                in %s", f.in.path)
+	})},
+	{Name: "compute-sanitizer", each: eachIn(func(p *Page, _ int, f walkedFrame) {
+		p.frame(f, "=========         Host Frame: [%#x] in %s", f.pc-f.in.first, filepath.Base(f.in.path))
+	})},
 	// Unreal Engine, UnixPlatformStackWalk.cpp.
 	{Name: "Unreal", each: eachIn(unrealFrame)},
 	{Name: "Unreal, named", interrupted: true, each: eachIn(func(p *Page, i int, f walkedFrame) {

@@ -7,16 +7,31 @@ import (
 	"qss-filter/symsrc"
 )
 
-// readCUDA reads a frame of the host in the reports of NVIDIA's cuda-memcheck and compute-sanitizer; `0x` stands at line[at]:
+// hostFrame begins a frame of the host in the reports of NVIDIA's cuda-memcheck and compute-sanitizer, and secondLine the second line of one
+// that has two.
+var (
+	hostFrame  = []byte("Host Frame:")
+	secondLine = []byte("=========    ")
+)
+
+// maxHostFrame bounds what stands before the address of such a frame, in bytes: names of C++ templates are long.
+const maxHostFrame = 8 << 10
+
+// readCUDA reads such a frame; `0x` stands at line[at]. CUDA has had three forms, until 11.4, 12.7 and since then:
 //
 //	=========     Host Frame:/lib64/libc.so.6 (__libc_start_main + 0xfd) [0x1ecdd]
 //	=========     Host Frame:./demo [0x2a59]
-//	=========     Host Frame: main [0x2d03] in /home/x/demo
 //
-// NVIDIA's manual has these samples, its source is not public. The offset counts from the start of the module: the program in them is not
-// position-independent. It is a return address, as that of __libc_start_main in them, which its own call to main precedes.
+//	=========     Host Frame:cudaLaunchKernel [0x6bedb]
+//	=========                in /usr/lib/libcudart.so.12
+//
+//	=========         Host Frame: main [0x2d03] in demo
+//
+// The two lines of the second form come as one text in the third (OpensHostFrame). With debug information the name is FILE:LINE:NAME or
+// NAME in FILE:LINE. NVIDIA's manual has samples, its source is not public. The offset counts from the start of the module, also in programs
+// that are not position-independent: those of CUDA 5 and of RHEL 8 have small ones. It is a return address: 0x20830 in the libc of Ubuntu 16.04
+// and 0x29d90 in that of 22.04 follow the call of main.
 func readCUDA(s *Search, line []byte, at, from int, f *Frame) bool {
-	const word = "Host Frame:"
 	if at <= from || line[at-1] != '[' {
 		return false
 	}
@@ -24,31 +39,88 @@ func readCUDA(s *Search, line []byte, at, from int, f *Frame) bool {
 	if !ok || e >= len(line) || line[e] != ']' {
 		return false
 	}
-	from = max(from, at-2*maxModule)
-	start := from + s.lastIndex(line[from:at], []byte(word))
-	if start < from {
+	from = max(from, at-maxHostFrame)
+	if s.spendFast(at - from); !bytes.Contains(line[from:at], hostFrame) {
 		return false
 	}
+	start := from + s.lastIndex(line[from:at], hostFrame)
 	*f = Frame{Whole: span(start, e+1), Off: span(at, e), Offset: off, Space: symsrc.InImage, Convention: Raw}
-	text := span(start+len(word), scan.BackSpaces(line, start+len(word), at-1))
-	if !text.Empty() && line[text.Start] != ' ' {
-		f.Module = text
-		if i := bytes.Index(text.Of(line), []byte(" (")); i > 0 {
-			f.Module.End = text.Start + i
+	text := span(start+len(hostFrame), scan.BackSpaces(line, start+len(hostFrame), at-1))
+	if f.Module = cudaModule(line, text); !f.Module.Empty() {
+		if parens := span(f.Module.End+len(" ("), text.End-1); parens.Start < parens.End && line[parens.End] == ')' {
+			f.Hint = parens
 		}
 		f.answer(s, line, e+1)
-		// Without a slash it is a function, whose module is on the next line. With a colon it names a line.
-		name := f.Module.Of(line)
-		return bytes.IndexByte(name, '/') >= 0 && bytes.IndexByte(name, ':') < 0 && bytes.IndexByte(name, ' ') < 0 && (f.Done || scan.LineEnd(line, e+1))
+		return f.Done || scan.LineEnd(line, e+1)
 	}
-	if bytes.Contains(text.Of(line), inWord) || !scan.Has(line, e+1, " in ") {
-		return false // it names a line, or the module is on the next line
+	if !scan.Has(line, e+1, " in ") || namesLine(text.Of(line)) {
+		return false
 	}
-	f.Module.Start = e + 1 + len(" in ")
+	f.Module.Start = e + 1 + len(inWord)
 	for f.Module.End = f.Module.Start; !scan.WordEnd(line, f.Module.End) && s.spend(1); {
 		f.Module.End++
 	}
-	f.Whole.End = f.Module.End
+	f.Whole.End, f.Hint = f.Module.End, text
 	f.answer(s, line, f.Module.End)
 	return !f.Module.Empty() && (f.Done || scan.LineEnd(line, f.Module.End))
+}
+
+// cudaModule returns the module at the beginning of what stands between the words and the address. Without a slash it is a function, whose
+// module stands after the address. With a colon it names a line.
+func cudaModule(line []byte, text Span) Span {
+	if i := bytes.Index(text.Of(line), []byte(" (")); i > 0 {
+		text.End = text.Start + i
+	}
+	if name := text.Of(line); bytes.IndexByte(name, '/') < 0 || bytes.ContainsAny(name, ": ") {
+		return Span{}
+	}
+	return text
+}
+
+// namesLine reports whether what stands in the place of a function is `NAME in FILE:LINE` or `FILE:LINE:NAME`.
+func namesLine(text []byte) bool {
+	if bytes.Contains(text, inWord) {
+		return true
+	}
+	for i := 1; i < len(text); i++ {
+		if text[i] != ':' || text[i-1] == ':' {
+			continue
+		}
+		digits := i + 1
+		for i = digits; i < len(text) && scan.IsDigit(text[i]); {
+			i++
+		}
+		if i > digits && i < len(text) && text[i] == ':' {
+			return true
+		}
+		i--
+	}
+	return false
+}
+
+// MayOpenHostFrame reports, at little cost, whether a line may have a text of which OpensHostFrame is true.
+func MayOpenHostFrame(line []byte) bool { return bytes.Contains(line, hostFrame) }
+
+// OpensHostFrame returns where a frame begins and ends in a text whose module stands on the writer's next line. ok is false if there is none.
+func OpensHostFrame(text []byte) (at Span, ok bool) {
+	at = span(bytes.LastIndex(text, hostFrame), len(bytes.TrimRight(text, " ")))
+	open := bytes.LastIndex(text[:at.End], []byte("[0x"))
+	if at.Start < 0 || open < at.Start || at.End-at.Start > maxHostFrame {
+		return at, false
+	}
+	name := span(at.Start+len(hostFrame), scan.BackSpaces(text, at.Start+len(hostFrame), open))
+	_, e, ok := scan.Address(text, open+1)
+	return at, ok && e == at.End-1 && text[e] == ']' && cudaModule(text, name).Empty()
+}
+
+// MayCloseHostFrame is MayOpenHostFrame for ClosesHostFrame.
+func MayCloseHostFrame(line []byte) bool { return bytes.Contains(line, secondLine) }
+
+// ClosesHostFrame returns where ` in MODULE` begins in the second line of such a frame. The module may be missing. ok is false if it is none.
+func ClosesHostFrame(text []byte) (at int, ok bool) {
+	if !bytes.HasPrefix(text, secondLine) {
+		return 0, false
+	}
+	at = scan.Spaces(text, len(secondLine)) - 1
+	return at, scan.Has(text, at, " in ")
 }

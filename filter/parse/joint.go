@@ -44,7 +44,7 @@ func (p *Parser) Join(l *Line, j *Joint) {
 	case len(j.Before) > 0:
 		l.Owner, l.Object = p.Prefix, l.Body
 		l.Owner.Claimed = prefix.Span{}
-		l.Before, l.Text, l.After = l.Body[:j.From], p.joined(l.Body[j.From:j.To]), l.line[j.To:]
+		l.Before, l.Text, l.After = l.Body[:j.From], p.joined(j.Before, l.Body[j.From:j.To]), l.line[j.To:]
 		p.ReadPrefix(l.Text)
 		l.Start, l.End = p.Prefix.Start, p.Prefix.End
 		l.settle(true, true)
@@ -53,10 +53,11 @@ func (p *Parser) Join(l *Line, j *Joint) {
 	}
 }
 
-// joined returns the text of a part after what has left of the parts before it. It is valid until the next line.
-func (p *Parser) joined(text []byte) []byte {
-	p.whole = append(append(p.whole[:0], p.line.joint.Before...), text...)
-	return p.whole
+// joined returns a text after what has left before it. It is valid until the next line.
+func (p *Parser) joined(left, text []byte) []byte {
+	start := len(p.whole)
+	p.whole = append(append(p.whole, left...), text...)
+	return p.whole[start:]
 }
 
 // settle sets what of a segment is done, and what waits. first and last are set if it goes on from the part before, and in the next one.
@@ -72,6 +73,14 @@ func (l *Line) settle(first, last bool) {
 
 // Split reports whether the line is one part of several.
 func (l *Line) Split() bool { return l.joint != nil }
+
+// Offset returns where the segment at hand begins in the line, if nothing of it has left.
+func (l *Line) Offset() int {
+	if !l.Inside {
+		return 0
+	}
+	return l.pos - len(l.Text)
+}
 
 // Begins reports whether the segment begins where a line of the program does, and ends where it does.
 func (l *Line) Begins() bool {

@@ -3,6 +3,7 @@ package parse
 import (
 	"bytes"
 
+	"qss-filter/filter/frame"
 	"qss-filter/filter/prefix"
 	"qss-filter/filter/scan"
 	"qss-filter/markup"
@@ -38,6 +39,7 @@ type Line struct {
 // next call.
 func (p *Parser) Line(line []byte) *Line {
 	l := &p.line
+	p.whole = p.whole[:0]
 	body, end := scan.CutEnd(line)
 	l.line, l.Body, l.Before, l.After, l.Object, l.pieces, l.pos, l.last = line, body, nil, end, nil, nil, 0, false
 	l.Segment, l.joint, l.Inside = Segment{Text: body, Sep: end}, nil, false
@@ -87,21 +89,44 @@ func (p *Parser) Next(l *Line) bool {
 	}
 	start, end := l.begin+l.pieces[0].Start, l.begin+l.pieces[0].End
 	object := l.pieces[0].object
-	l.Before, l.Text, l.JSON = l.Body[l.pos:start], l.Body[start:end], !object
+	from, open := l.pos, p.open(l, start)
+	l.Before, l.Text, l.JSON = l.Body[from:start], l.Body[start:end], !object
 	p.Quoted, l.Inside = l.JSON, true
 	l.pieces, l.pos = l.pieces[1:], end
 	if l.last {
 		l.After = l.line[end:]
 	}
 	l.Left, l.Settled, l.More = 0, 0, false
-	if j := l.joint; j != nil {
-		first := start == j.From && len(j.Before) > 0
-		if first {
-			l.Text = p.joined(l.Text)
+	j := l.joint
+	first := j != nil && len(j.Before) > 0 && start <= j.From && j.From <= end
+	if first {
+		p.goOn(l, j.Before, from, j.From)
+	} else if p.ReadPrefix(l.Text); open != nil {
+		if at, ok := frame.ClosesHostFrame(l.Text[p.Prefix.Start:]); ok {
+			l.Left = p.goOn(l, open, from, start+p.Prefix.Start+at)
 		}
+	}
+	if j != nil {
 		l.settle(first, end == j.To)
 	}
-	p.ReadPrefix(l.Text)
 	l.Start, l.End = p.Prefix.Start, p.Prefix.End
 	return true
+}
+
+// goOn lets a piece, from an offset in the line on, go on with what has left, whose length it returns. from is where the piece before it ends.
+func (p *Parser) goOn(l *Line, left []byte, from, at int) int {
+	l.Before, l.Text = l.Body[from:at], p.joined(left, l.Body[at:l.pos])
+	p.ReadPrefix(l.Text)
+	return len(left)
+}
+
+// open returns the frame that the segment at hand opens, if the piece that begins at an offset in the line is the next line of its string.
+func (p *Parser) open(l *Line, start int) []byte {
+	if !l.JSON || !bytes.Equal(l.Body[l.pos:start], escapedBreak) || !frame.MayOpenHostFrame(l.Text) {
+		return nil
+	}
+	if at, ok := frame.OpensHostFrame(l.Text); ok {
+		return bytes.Clone(at.Of(l.Text))
+	}
+	return nil
 }

@@ -69,6 +69,13 @@ func (s *Proofs) Continues(of *Stack, t *Thread, line int, fr *parse.Frame) bool
 	return line-of.line <= between && !of.ended()
 }
 
+// Pass notes that a line without a frame, the first one of a frame of two lines, goes on with the stack that the line before it is of.
+func (s *Stack) Pass(line int) {
+	if s.line == line-1 {
+		s.line = line
+	}
+}
+
 // ended reports whether the last frame is that of a program's entry, so that the next one is of another stack.
 func (s *Stack) ended() bool {
 	last := &s.sites[len(s.sites)-1]
