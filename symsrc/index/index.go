@@ -26,7 +26,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
-	"sync/atomic"
 
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/budget"
@@ -58,8 +57,8 @@ type Index struct {
 	base                   uint64
 	ranges, nodes, details []byte
 	nameAt, fileAt, text   []byte
-	names                  []atomic.Pointer[names.Name] // of those that were used
-	files                  []atomic.Pointer[file]
+	names                  numbered[names.Name] // of those that were used
+	files                  numbered[file]
 	table                  *names.Table
 	limits                 *budget.File
 }
@@ -98,7 +97,6 @@ func Open(data []byte, t *names.Table, limits *budget.File) (*Index, error) {
 	if len(rest) > 0 {
 		return nil, ErrDamaged
 	}
-	x.names, x.files = make([]atomic.Pointer[names.Name], n[3]), make([]atomic.Pointer[file], n[4])
 	return x, nil
 }
 
@@ -210,8 +208,7 @@ func (x *Index) describe(frame *symsrc.Frame, node []byte) {
 
 // name returns a name.
 func (x *Index) name(number uint32) *names.Name {
-	at := &x.names[number-1]
-	n := at.Load()
+	n := x.names.get(number)
 	if n == nil {
 		linkage, rest := x.cut(x.textAt(x.nameAt, number))
 		demangled, _ := x.cut(rest)
@@ -221,15 +218,14 @@ func (x *Index) name(number uint32) *names.Name {
 			x.limits.Use(names.Weight + len(linkage) + len(demangled))
 			n = &names.Name{Linkage: string(linkage), Demangled: string(demangled)}
 		}
-		at.Store(n)
+		x.names.put(number, n)
 	}
 	return n
 }
 
 // file returns a source file.
 func (x *Index) file(number uint32) *file {
-	at := &x.files[number-1]
-	f := at.Load()
+	f := x.files.get(number)
 	if f == nil {
 		path, rest := x.cut(x.textAt(x.fileAt, number))
 		md5, rest := x.cut(rest)
@@ -239,7 +235,7 @@ func (x *Index) file(number uint32) *file {
 		}
 		x.limits.Use(fileWeight + len(path) + len(md5))
 		f = &file{string(path), string(md5), int(compDir)}
-		at.Store(f)
+		x.files.put(number, f)
 	}
 	return f
 }
