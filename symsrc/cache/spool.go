@@ -297,8 +297,10 @@ func (s *spool) leave() bool {
 		return false
 	}
 	text := make([]byte, 0, b.size+b.size/4)
+	var page []byte
 	for place, w := range b.pages {
-		text = appendBlob(appendBlob(text, []byte(place)), w.appendTo(nil, []byte(place)))
+		page = w.appendTo(page[:0], []byte(place))
+		text = appendBlob(appendBlob(text, []byte(place)), page)
 	}
 	err := s.write(&b, text)
 	if err != nil && !errors.Is(err, errManySpooled) {
