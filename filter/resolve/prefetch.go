@@ -43,9 +43,16 @@ type Prefetch struct {
 	// idle is how many new queries pass before the next look ahead. vain is the last such delay: it grows with every look in
 	// vain.
 	idle, vain int
-	// pending has the requests whose answers were not taken yet, each in the slot of its query.
-	pending []*request
+	// pending has the requests whose answers were not taken yet, each in the slot of its query: its number in batch, counted from 1.
+	pending []uint16
+	batch   *batch
 	search  frame.Search
+}
+
+// batch has the requests of one look ahead. Its memory is used again when no other core works for it any more.
+type batch struct {
+	requests []request
+	working  atomic.Int32
 }
 
 // request is a query that other cores may answer.
@@ -54,10 +61,19 @@ type request struct {
 	// generation is that of the query's module.
 	generation uint64
 
-	taken atomic.Bool
-	done  chan struct{}
-	got   found
+	state atomic.Int32
+	// done is closed when the answer is there, if the state was awaited before.
+	done chan struct{}
+	got  found
 }
+
+// States of a request.
+const (
+	free    = iota
+	taken   // somebody finds the answer
+	awaited // and another waits for it
+	answered
+)
 
 // chunk begins another chunk.
 func (s *Prefetch) chunk() { s.left = math.MaxInt }
@@ -79,7 +95,7 @@ func (s *Prefetch) Drop() { clear(s.pending) }
 // take answers a query, or takes the answer that another core has found.
 func (s *Prefetch) take(ctx context.Context, q query) found {
 	slot := s.slot(&q)
-	if len(s.rest) > 0 && len(s.rest) <= s.left && (slot == nil || *slot == nil) {
+	if len(s.rest) > 0 && len(s.rest) <= s.left && (slot == nil || *slot == 0) {
 		if s.idle--; s.idle < 0 {
 			s.lookAhead(ctx)
 			slot = s.slot(&q)
@@ -93,21 +109,29 @@ func (s *Prefetch) take(ctx context.Context, q query) found {
 }
 
 // await waits for the answer of another core if the query was prefetched, and asks the source otherwise.
-func (s *Prefetch) await(ctx context.Context, slot **request, q query) found {
-	if slot == nil || *slot == nil || (*slot).q != q || (*slot).generation != q.mod.generation {
+func (s *Prefetch) await(ctx context.Context, slot *uint16, q query) found {
+	if slot == nil || *slot == 0 {
 		return s.source.fetch(ctx, q)
 	}
-	e := *slot
-	*slot = nil
-	if e.taken.CompareAndSwap(false, true) {
+	e := &s.batch.requests[*slot-1]
+	if e.q != q || e.generation != q.mod.generation {
 		return s.source.fetch(ctx, q)
 	}
-	<-e.done
+	*slot = 0
+	if e.state.CompareAndSwap(free, taken) {
+		return s.source.fetch(ctx, q)
+	}
+	if e.state.Load() == taken {
+		e.done = make(chan struct{})
+		if e.state.CompareAndSwap(taken, awaited) {
+			<-e.done
+		}
+	}
 	return e.got
 }
 
 // slot returns the slot of a query in pending. It is nil before the first look ahead.
-func (s *Prefetch) slot(q *query) **request {
+func (s *Prefetch) slot(q *query) *uint16 {
 	if s.pending == nil {
 		return nil
 	}
@@ -123,12 +147,16 @@ func (s *Prefetch) lookAhead(ctx context.Context) {
 		return
 	}
 	if s.pending == nil {
-		s.pending = make([]*request, pendingSlots)
+		s.pending = make([]uint16, pendingSlots)
 	}
 	clear(s.pending)
-	var requests []*request
+	if s.batch == nil || s.batch.working.Load() > 0 {
+		s.batch = &batch{requests: make([]request, 0, maxRequests)}
+	}
+	b := s.batch
+	b.requests = b.requests[:0]
 	text := s.rest[:min(len(s.rest), prefetchText)]
-	for len(text) > 0 && len(requests) < maxRequests {
+	for len(text) > 0 && len(b.requests) < maxRequests {
 		at := s.candidates.Next(text, 0)
 		if at < 0 {
 			text = nil
@@ -149,13 +177,13 @@ func (s *Prefetch) lookAhead(ctx context.Context) {
 			continue
 		}
 		s.memo.watch(q.mod)
-		if slot := s.slot(&q); *slot == nil {
-			*slot = &request{q: q, generation: q.mod.generation, done: make(chan struct{})}
-			requests = append(requests, *slot)
+		if slot := s.slot(&q); *slot == 0 {
+			b.add(&q)
+			*slot = uint16(len(b.requests))
 		}
 	}
 	s.left = max(0, len(s.rest)-min(len(s.rest), prefetchText)) + len(text)
-	if len(requests) < leastRequests {
+	if len(b.requests) < leastRequests {
 		clear(s.pending)
 		s.vain = min(2*s.vain+leastRequests, maxVain)
 		s.idle = s.vain
@@ -163,8 +191,9 @@ func (s *Prefetch) lookAhead(ctx context.Context) {
 	}
 	s.idle, s.vain = 0, 0
 	if prefetcher != nil {
-		expected := make([]symsrc.Expected, len(requests))
-		for i, e := range requests {
+		expected := make([]symsrc.Expected, len(b.requests))
+		for i := range b.requests {
+			e := &b.requests[i]
 			expected[i].Addr = e.q.addr()
 			if s.source.probes(&e.q) {
 				expected[i].Back = e.q.Rule.back
@@ -172,17 +201,31 @@ func (s *Prefetch) lookAhead(ctx context.Context) {
 		}
 		prefetcher.Prefetch(ctx, expected)
 	}
-	s.send(ctx, requests, cores)
+	s.send(ctx, cores)
+}
+
+// add adds a request. The memory is that of one before, if there was one.
+func (b *batch) add(q *query) {
+	n := len(b.requests)
+	b.requests = b.requests[:n+1]
+	e := &b.requests[n]
+	e.q, e.generation, e.done, e.got = *q, q.mod.generation, nil, found{}
+	e.state.Store(free)
 }
 
 // send starts goroutines that fetch the answers. They end with the last request.
-func (s *Prefetch) send(ctx context.Context, requests []*request, cores int) {
+func (s *Prefetch) send(ctx context.Context, cores int) {
+	b := s.batch
+	b.working.Add(int32(cores))
 	for range cores {
 		go func() {
-			for _, e := range requests {
-				if e.taken.CompareAndSwap(false, true) {
+			defer b.working.Add(-1)
+			for i := range b.requests {
+				if e := &b.requests[i]; e.state.CompareAndSwap(free, taken) {
 					e.got = s.source.fetch(ctx, e.q)
-					close(e.done)
+					if e.state.Swap(answered) == awaited {
+						close(e.done)
+					}
 				}
 			}
 		}()
