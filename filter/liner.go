@@ -368,7 +368,7 @@ func (f *Filter) Resume(dst []byte) (lines []byte, ok bool) {
 
 // literals are what the recognizers rely on: those of frames, of lists of mappings, and of all else that a line may mean.
 var literals = slices.Concat(frame.Literals(), frame.JavaLiterals(), mappings.Literals(), []scan.Literal{
-	{Text: "{{{", Pair: 0, Set: 0, When: scan.Always},
+	{Text: "{{{", Pair: 0, Set: 1, When: scan.Always},
 	{Text: "<<<", Pair: 0, Set: 1, When: scan.Always},
 	{Text: "Sanitizer", Pair: 0, Set: 3, When: scan.Always},
 	{Text: "runtime error:", Pair: 7, Set: 4, When: scan.Always},
@@ -377,12 +377,12 @@ var literals = slices.Concat(frame.Literals(), frame.JavaLiterals(), mappings.Li
 	{Text: "Native frames: (J=", Pair: 0, Set: 3, When: scan.Always},
 	{Text: " Stack (depth: ", Pair: 6, Set: 0, When: scan.Absolute},
 	{Text: "Crash Information", Pair: 0, Set: 3, When: scan.Always},
-	{Text: "[ RUN      ] ", Pair: 3, Set: 7, When: scan.Absolute},
-	{Text: "[==========] Running ", Pair: 0, Set: 1, When: scan.Absolute},
+	{Text: "[ RUN      ] ", Pair: 4, Set: 3, When: scan.Absolute},
+	{Text: "[==========] Running ", Pair: 10, Set: 7, When: scan.Absolute},
 	{Text: " (core dumped)", Pair: 0, Set: 0, When: scan.Absolute},
-	{Text: "ELF file SHA256:", Pair: 9, Set: 3, When: scan.Absolute},
+	{Text: "ELF file SHA256:", Pair: 1, Set: 5, When: scan.Absolute},
 	{Text: "DEDUP_TOKEN: ", Pair: 10, Set: 5, When: scan.Always},
 	{Text: "Backtrace:", Pair: 0, Set: 3, When: scan.Always},
 	{Text: "<signal handler called>", Pair: 8, Set: 6, When: scan.Absolute},
-	{Text: "\x1b[", Pair: 0, Set: 7, When: scan.Coloring},
+	{Text: "\x1b[", Pair: 0, Set: 1, When: scan.Coloring},
 })

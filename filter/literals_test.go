@@ -29,7 +29,7 @@ func TestLiteralSets(t *testing.T) {
 		state scan.When
 		most  int // stops in each KiB, in any set
 	}{
-		{scan.Always, 8}, {scan.Always | scan.Seeking, 9}, {scan.Always | scan.Retracing, 11}, {scan.Always | scan.Coloring, 16}, {scan.Always | scan.Absolute, 21}, {scan.Always | scan.Absolute | scan.Renumbering, 24},
+		{scan.Always, 6}, {scan.Always | scan.Seeking, 7}, {scan.Always | scan.Retracing, 10}, {scan.Always | scan.Coloring, 14}, {scan.Always | scan.Absolute, 17}, {scan.Always | scan.Absolute | scan.Renumbering, 18},
 	} {
 		var first, second nibbles
 		for _, l := range filter.Literals {

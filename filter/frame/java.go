@@ -22,17 +22,17 @@ import (
 // nothing has looked for maps, all that begin so may.
 var javaLiterals = []scan.Literal{
 	{Text: mapWord, Pair: 6, Set: 7, When: scan.Always},
-	{Text: "\tat ", Pair: 0, Set: 0, When: scan.Retracing | scan.Seeking},
-	{Text: `\tat `, Pair: 0, Set: 0, When: scan.Retracing | scan.Seeking},
-	{Text: "FATAL EXCEPTION", Pair: 1, Set: 0, When: scan.Seeking},
+	{Text: "\tat ", Pair: 0, Set: 3, When: scan.Retracing | scan.Seeking},
+	{Text: `\tat `, Pair: 0, Set: 1, When: scan.Retracing | scan.Seeking},
+	{Text: "FATAL EXCEPTION", Pair: 5, Set: 4, When: scan.Seeking},
 	{Text: "Caused by: ", Pair: 0, Set: 3, When: scan.Retracing | scan.Seeking},
-	{Text: "Exception in thread ", Pair: 0, Set: 7, When: scan.Retracing | scan.Seeking},
-	{Text: " at ", Pair: 0, Set: 4, When: scan.Retracing},
-	{Text: "(SourceFile", Pair: 0, Set: 7, When: scan.Retracing | scan.Seeking},
-	{Text: "(Unknown Source", Pair: 0, Set: 7, When: scan.Retracing | scan.Seeking},
-	{Text: "(Native method)", Pair: 0, Set: 7, When: scan.Seeking},
-	{Text: "Suppressed: ", Pair: 0, Set: 3, When: scan.Retracing},
-	{Text: "[CIRCULAR REFERENCE:", Pair: 5, Set: 2, When: scan.Retracing},
+	{Text: "Exception in thread ", Pair: 0, Set: 0, When: scan.Retracing | scan.Seeking},
+	{Text: " at ", Pair: 0, Set: 7, When: scan.Retracing},
+	{Text: "(SourceFile", Pair: 1, Set: 3, When: scan.Retracing | scan.Seeking},
+	{Text: "(Unknown Source", Pair: 9, Set: 3, When: scan.Retracing | scan.Seeking},
+	{Text: "(Native method)", Pair: 1, Set: 3, When: scan.Seeking},
+	{Text: "Suppressed: ", Pair: 0, Set: 0, When: scan.Retracing},
+	{Text: "[CIRCULAR REFERENCE:", Pair: 16, Set: 5, When: scan.Retracing},
 }
 
 // JavaLiterals returns what a stream is searched for, for frames of Java.

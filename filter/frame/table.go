@@ -37,19 +37,19 @@ var (
 	offsetHex    = scan.Literal{Text: "offset=0x", Pair: 6, Set: 1, When: scan.Always}
 	pcWord       = scan.Literal{Text: " pc ", Pair: 1, Set: 5, When: scan.Always}
 	inlinedMark  = scan.Literal{Text: "(inlined)", Pair: 0, Set: 7, When: scan.Always}
-	unknownWord  = scan.Literal{Text: "[unknown] (", Pair: 0, Set: 1, When: scan.Always}
-	atHex        = scan.Literal{Text: " @ 0x", Pair: 1, Set: 5, When: scan.Always}
-	pathParen    = scan.Literal{Text: " (/", Pair: 1, Set: 4, When: scan.Absolute}
-	mongoOffset  = scan.Literal{Text: `","o":"`, Pair: 0, Set: 2, When: scan.Always}
-	mongoEscaped = scan.Literal{Text: `\",\"o\":\"`, Pair: 2, Set: 0, When: scan.Always}
+	unknownWord  = scan.Literal{Text: "[unknown] (", Pair: 0, Set: 0, When: scan.Always}
+	atHex        = scan.Literal{Text: " @ 0x", Pair: 0, Set: 4, When: scan.Always}
+	pathParen    = scan.Literal{Text: " (/", Pair: 0, Set: 0, When: scan.Absolute}
+	mongoOffset  = scan.Literal{Text: `","o":"`, Pair: 2, Set: 2, When: scan.Always}
+	mongoEscaped = scan.Literal{Text: `\",\"o\":\"`, Pair: 4, Set: 2, When: scan.Always}
 	moduleOffset = scan.Literal{Text: `"module_offset`, Pair: 0, Set: 2, When: scan.Always}
 	returnWord   = scan.Literal{Text: `"returnAddress`, Pair: 0, Set: 2, When: scan.Always}
 	address      = scan.Literal{Text: "0x", Pair: 0, Set: 0, When: scan.Absolute}
 	segfaultWord = scan.Literal{Text: "segfault", Pair: 2, Set: 6, When: scan.Always}
 	ipColon      = scan.Literal{Text: " ip:", Pair: 2, Set: 5, When: scan.Always}
 	unhandled    = scan.Literal{Text: "unhandled ", Pair: 2, Set: 6, When: scan.Always}
-	barHex       = scan.Literal{Text: "|0x", Pair: 0, Set: 5, When: scan.Always}
-	unrealWord   = scan.Literal{Text: "!UnknownFunction(0x", Pair: 0, Set: 4, When: scan.Always}
+	barHex       = scan.Literal{Text: "|0x", Pair: 0, Set: 1, When: scan.Always}
+	unrealWord   = scan.Literal{Text: "!UnknownFunction(0x", Pair: 0, Set: 2, When: scan.Always}
 	stackWord    = scan.Literal{Text: "3ff", Pair: 0, Set: 7, When: scan.Absolute}
 	number       = scan.Literal{Text: scan.AnyNumber, Pair: 0, Set: 2, When: scan.Renumbering}
 )

@@ -291,11 +291,11 @@ const (
 // line of its list.
 func Literals() []scan.Literal {
 	return []scan.Literal{
-		{Text: "*** ***", Pair: 0, Set: 0, When: scan.Always}, // Android's banner
-		{Text: "==Process memory map", Pair: 0, Set: 1, When: scan.Always},
-		{Text: "r-x", Pair: 1, Set: 7, When: scan.Always},
+		{Text: "*** ***", Pair: 2, Set: 2, When: scan.Always}, // Android's banner
+		{Text: "==Process memory map", Pair: 1, Set: 1, When: scan.Always},
+		{Text: "r-x", Pair: 1, Set: 0, When: scan.Always},
 		{Text: "build-id", Pair: 5, Set: 7, When: scan.Always},
-		{Text: ", git hash: ", Pair: 9, Set: 6, When: scan.Always}, // ClickHouse's build ID
+		{Text: ", git hash: ", Pair: 6, Set: 6, When: scan.Always}, // ClickHouse's build ID
 	}
 }
 
