@@ -338,6 +338,8 @@ const (
 	InImage
 	// InText counts from the start of the module's executable mapping.
 	InText
+	// Fixed is an address of the process in a program that is loaded where it is linked. It is none in other files.
+	Fixed
 	// InFileOrLinked is InFile or Linked, which the log does not say. It is that of frames only: a source is asked for one of the two.
 	InFileOrLinked
 )

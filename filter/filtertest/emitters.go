@@ -126,6 +126,13 @@ var Emitters = []Emitter{
 	{Name: "backward, moved", maps: true, each: eachIn(func(p *Page, i int, f walkedFrame) {
 		p.frame(f, "#%-4d Object \"%s\", at %#x, in ", i, f.in.path, (f.pc&^f.thumb())-f.back())
 	})},
+	{Name: "backward, no mappings", each: eachIn(func(p *Page, i int, f walkedFrame) {
+		if !f.in.pie {
+			p.frame(f, "#%-4d Object \"%s\", at %#x, in ", i, f.in.path, f.pc)
+			return
+		}
+		p.text("#%-4d Object \"%s\", at %#x, in ", i, f.in.path, f.pc)
+	})},
 	{Name: "Rust", maps: true, each: func(p *Page, i int, f walkedFrame) {
 		p.frame(f, "%4d: %18s - <unknown>", i, fmt.Sprintf("%#x", f.pc))
 	}},

@@ -4,12 +4,13 @@ import (
 	"bytes"
 
 	"qss-filter/filter/scan"
+	"qss-filter/symsrc"
 )
 
 // readBackward reads a frame of backward-cpp that names no line, `#6    Object "./a.out", at 0x4019d8, in main`. The address is one of
 // the process. With the compiler's unwinder 1 is taken from a return address (Unwinder::backtrace in backward.hpp, `if
 // (!ip_before_instruction) ip -= 1`), with glibc's backtrace it is as it is: the machine code shows which, and 1 less than the former
-// is the same call. The outermost frame comes first, unless the printer's reverse is false.
+// is the same call. Without mappings those of a program that is not position-independent have a meaning. The outermost frame comes first, unless the printer's reverse is false.
 func readBackward(s *Search, line []byte, at, _ int, f *Frame) bool {
 	n, numEnd, ok := scan.Decimal(line, at+1)
 	if !ok || numEnd >= len(line) || line[numEnd] != ' ' {
@@ -33,7 +34,7 @@ func readBackward(s *Search, line []byte, at, _ int, f *Frame) bool {
 		return false
 	}
 	*f = Frame{Whole: span(at, e), Num: span(at+1, numEnd), Number: n, Addr: span(p, e), Module: span(start, start+end),
-		Off: span(p, e), Offset: addr, Base: Absolute, Convention: Raw, Run: EitherWay}
+		Off: span(p, e), Offset: addr, Base: Absolute, Space: symsrc.Fixed, Convention: Raw, Run: EitherWay}
 	if f.answer(s, line, e); f.Done {
 		return true
 	}
@@ -41,9 +42,6 @@ func readBackward(s *Search, line []byte, at, _ int, f *Frame) bool {
 		return scan.LineEnd(line, e)
 	}
 	limit := s.textEnd(line, e)
-	if f.Gap.End, f.Whole.End = limit, limit; limit > e+len(", in ") {
-		return s.isName(line[e+len(", in ") : limit])
-	}
-	f.Gap.End, f.Whole.End = e, e
-	return true
+	f.Gap.End, f.Whole.End = limit, limit
+	return limit <= e+len(", in ") || s.isName(line[e+len(", in "):limit])
 }

@@ -139,7 +139,8 @@ type Frame struct {
 	Off     Span
 	Offset  uint64
 	BuildID Span
-	// Base says what Offset counts from, and Space from where in a module; it is Linked for another Base.
+	// Base says what Offset counts from, and Space from where in a module. For another Base it is Linked, or Fixed where an Absolute address
+	// is in Module, whose own one it is if no mappings are known and the module can be nowhere else.
 	Base  Base
 	Space symsrc.Space
 	// Member is the name of the ELF file inside Module where that is an archive, as in base.apk!libfoo.so, and InArchive its

@@ -126,7 +126,10 @@ func hintOf(fr *frame.Frame) frame.Span {
 
 // TrimHint cuts off what stands before a function's name.
 func TrimHint(text []byte) []byte {
-	return bytes.TrimPrefix(bytes.TrimLeft(text, " \t,"), []byte("in "))
+	if text = bytes.TrimLeft(text, " \t,"); string(text) == "in" {
+		return nil
+	}
+	return bytes.TrimPrefix(text, []byte("in "))
 }
 
 // SplitHint splits `f(int)+0x17`, `f + 23`, `in f` or `, in f` into the name and the offset in it. has is set if there is an offset.

@@ -76,7 +76,7 @@ var typeNames = [...]string{Reset: "reset", Module: "module", Mapping: "mapping"
 	Symbol: "symbol", Malformed: "malformed"}
 
 // spaceNames are the words for what an address in a module counts from.
-var spaceNames = [...]string{symsrc.Linked: "linked", symsrc.InFile: "file", symsrc.InImage: "image", symsrc.InText: "text"}
+var spaceNames = [...]string{symsrc.Linked: "linked", symsrc.InFile: "file", symsrc.InImage: "image", symsrc.InText: "text", symsrc.Fixed: "fixed"}
 
 // append writes the fields of a Context.
 func (c *Context) append(dst []byte) []byte {

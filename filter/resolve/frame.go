@@ -38,6 +38,8 @@ func (r *Resolver) ResolveFrame(ctx context.Context, t *Thread, line int, text [
 		a = r.Proofs.admitted(t.Process, r.answers.ask(ctx, q), q.from)
 	case ok && r.queries.isBoard(q):
 		a = r.summed(t, r.answers.ask(ctx, q))
+	case ok && !r.answers.holds(ctx, q):
+		a = r.answers.address(ctx, t.Process, q.off, q.kind, q.Rule)
 	case ok:
 		a = r.agreed(ctx, t.Process, r.answers.ask(ctx, q), text, fr)
 		r.Asked = Asked{q, a, fr.Convention, fr.Counts && fr.Shape == frame.Numbered && fr.Base == frame.InModule && fr.Space == symsrc.Linked && (len(fr.BuildIDText) > 0 || !t.KnowsBuildIDs()) && len(fr.MemberText) == 0 && !named}

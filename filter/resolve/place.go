@@ -64,3 +64,13 @@ func (s *answers) placed(ctx context.Context, q query, fr *parse.Frame) query {
 	}
 	return q
 }
+
+// holds reports whether the module of a query may have its place: an address of the process is one of a file that is loaded where it is
+// linked, and of no other.
+func (s *answers) holds(ctx context.Context, q query) bool {
+	if q.space != symsrc.Fixed {
+		return true
+	}
+	a := s.ask(ctx, q)
+	return len(a.Frames) > 0 || a.Unclear != ""
+}

@@ -62,6 +62,9 @@ func (s *queries) under(t *Thread, text []byte, fr *parse.Frame, rule Rule) (q q
 	if fr.Data {
 		kind = symsrc.Data
 	}
+	if fr.Space == symsrc.Fixed && t.Space.Empty() && s.lists.preload == nil && s.lists.running == nil {
+		return query{mod: s.module(t, fr), off: fr.Offset, kind: kind, space: fr.Space, Rule: rule}, true, false
+	}
 	if addr, ok := s.absoluteAddress(t, text, fr); ok {
 		return query{off: addr, kind: kind, Rule: rule}, false, true
 	}

@@ -91,8 +91,10 @@ func (s *Proofs) Add(ctx context.Context, to *Stack, t *Thread, line int, text [
 		rule = probingFirst
 	}
 	at.q, at.asked = s.answers.queries.inStack(t, text, fr, rule)
+	held := s.answers.holds(ctx, at.q)
+	at.asked = at.asked && held
 	to.process, to.line, to.number, to.numbered = t.Process, line, fr.Number, !fr.Num.Empty()
-	to.interrupted = namesTrampoline(fr.HintText) || bytes.Contains(text, handlerCalled) || bytes.Contains(fr.ModuleText, vdso)
+	to.interrupted = !held || namesTrampoline(fr.HintText) || bytes.Contains(text, handlerCalled) || bytes.Contains(fr.ModuleText, vdso)
 	if at.asked && at.q.mod.BuildID == "" && (!to.numbered || s.mayAssume(at.q.mod)) {
 		at.answer = s.answers.ask(ctx, at.q)
 		unproven = at.answer.Assumed() && s.of(t.Process, at.q.mod).refuted == ""

@@ -23,6 +23,8 @@ func (h *Header) Linked(off uint64, from symsrc.Space) (addr uint64, ok bool) {
 		return h.fromImage(off)
 	case symsrc.InText:
 		return h.fromText(off)
+	case symsrc.Fixed:
+		return off, h.Type == elf.ET_EXEC && h.loads(off)
 	}
 	return 0, false
 }
