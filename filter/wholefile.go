@@ -47,7 +47,7 @@ func listed(text []byte) bool {
 	if bytes.Contains(text, mappings.LoadedHeadline) {
 		return true
 	}
-	return holdsMapping(text, executable, mappings.Parse) || holdsMapping(text, mappings.RangeDash, image)
+	return holdsMapping(text, executable, mappings.Parse) || holdsMapping(text, mappings.RangeDashes[0], image) || holdsMapping(text, mappings.RangeDashes[1], image)
 }
 
 // image reads the image that a line ends with.
@@ -55,7 +55,7 @@ func image(line []byte) (mappings.Mapping, bool) { return mappings.Image(imageOf
 
 // imageOf returns the text of the image that a line may end with, without colors. It is nil for most other lines.
 func imageOf(line []byte) []byte {
-	dash := bytes.Index(line, mappings.RangeDash)
+	dash, _ := mappings.RangeDash(line)
 	if dash < 0 {
 		return nil
 	}

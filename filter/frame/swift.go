@@ -22,6 +22,10 @@ const (
 //	2 [ra] [system]    0x000055e8f7e2ca01 static Main.$main() in crash at /src/main.swift:3:9
 //	1 0x00007f8a3e6a1d90 <unknown> in libc.so.6
 //
+// or one of a Backtrace that a program prints, after a tab (Frame.description in the same file):
+//
+//	1	0x00007f8a3e6a1d90 [ra]
+//
 // `[ra]` is a return address, as it was found; others are exact (Frame.adjustedProgramCounter in Swift's Backtrace.swift, formatColumns in
 // its BacktraceFormatter.swift). Without the column of attributes, as for a person at a terminal, nothing says which it is. An inlined
 // frame has the address of the frame after it.
@@ -29,6 +33,9 @@ func readSwiftText(s *Search, line []byte, at, from int, f *Frame) bool {
 	addr, e, ok := scan.Address(line, at)
 	if !ok || e-at != wideAddress && e-at != narrowAddress || !scan.WordEnd(line, e) {
 		return false
+	}
+	if at > from && line[at-1] == '\t' {
+		return readSwiftDescription(s, line, at, from, f)
 	}
 	attributes, convention := scan.BackSpaces(line, from, at), Exact
 	inlined := false
@@ -70,6 +77,27 @@ func readSwiftText(s *Search, line []byte, at, from int, f *Frame) bool {
 	f.Whole.End = limit
 	f.Done = inlined || bytes.Contains(rest, []byte(" at /")) || s.endsWithLine(rest)
 	return true
+}
+
+// readSwiftDescription reads a frame of a Backtrace that a program prints; its address stands at line[at].
+func readSwiftDescription(s *Search, line []byte, at, from int, f *Frame) bool {
+	addr, e, _ := scan.Address(line, at)
+	num := span(scan.BackDigits(line, from, at-1), at-1)
+	n, _, ok := scan.Decimal(line, num.Start)
+	if !ok || num.Empty() || scan.BackSpaces(line, 0, num.Start) > s.begin {
+		return false
+	}
+	end, convention := e, UnsaidButFirst // others print addresses so, too
+	switch {
+	case scan.Has(line, e, " [ra]"):
+		end, convention = e+len(" [ra]"), Raw
+	case scan.Has(line, e, " [async]"):
+		end, convention = e+len(" [async]"), Exact
+	}
+	*f = Frame{Whole: span(num.Start, end), Num: num, Number: n, Addr: span(at, e), Off: span(at, e), Offset: addr, Base: Absolute,
+		Later: true, Convention: convention}
+	f.answer(s, line, end)
+	return f.Done || scan.LineEnd(line, end)
 }
 
 // swiftAttribute returns the attribute that ends before line[end], or "".
