@@ -386,9 +386,9 @@ func (e *Expected) At(p Probe) Addr {
 }
 
 // Prefetcher is a Source that answers many queries at once faster than one by one. Prefetch announces queries. It may return
-// before the answers are known; Frames then waits for them.
+// before the answers are known; Frames then waits for them. It reports whether that helps: local files answer one by one as fast.
 type Prefetcher interface {
-	Prefetch(ctx context.Context, qs []Expected)
+	Prefetch(ctx context.Context, qs []Expected) (helps bool)
 }
 
 // PrefetcherOf returns the Prefetcher of s, or nil. A Source that wraps another one may have a method Prefetcher that returns the

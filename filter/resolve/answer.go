@@ -110,12 +110,17 @@ func (s *answers) look(ctx context.Context, q query) *Answer {
 	if got.Files != nil {
 		a.files, a.retry = q.mod.found(got.Files), got.Files.Retry
 	}
-	empty := func(fr symsrc.Frame) bool { return fr.Func == "" && fr.File == "" }
-	if slices.ContainsFunc(a.Frames, empty) { // these say nothing
-		a.Frames = slices.DeleteFunc(slices.Clone(a.Frames), empty)
+	for i := range a.Frames {
+		if isEmpty(&a.Frames[i]) {
+			a.Frames = slices.DeleteFunc(slices.Clone(a.Frames), func(fr symsrc.Frame) bool { return isEmpty(&fr) })
+			break
+		}
 	}
 	return a
 }
+
+// isEmpty reports whether a function has neither a name nor a place.
+func isEmpty(fr *symsrc.Frame) bool { return fr.Func == "" && fr.File == "" }
 
 // hinted is an answer, and the function and offset that the log has for it.
 type hinted struct {

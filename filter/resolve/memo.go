@@ -68,6 +68,7 @@ type answerMemo struct {
 type answerSlot struct {
 	query  query
 	answer *Answer
+	size   int32 // of the answer, whose memory is far away by the time it leaves
 }
 
 // hash returns a hash of the query. Its upper bits are the good ones.
@@ -96,7 +97,7 @@ func (m *answerMemo) put(q *query, a *Answer) {
 		clear(m.slots)
 		m.bytes = 0
 	}
-	m.set(answerSlot{*q, a})
+	m.set(answerSlot{*q, a, int32(min(a.size(), answerBytes))})
 }
 
 // fill replaces the table by one of that many slots with the same answers.
@@ -117,14 +118,12 @@ func (m *answerMemo) set(is answerSlot) {
 	switch next := &m.slots[i^1]; {
 	case s.answer == nil:
 	case s.query == is.query:
-		m.bytes -= s.answer.size()
+		m.bytes -= int(s.size)
 	default:
-		if next.answer != nil {
-			m.bytes -= next.answer.size()
-		}
+		m.bytes -= int(next.size)
 		*next = *s
 	}
-	m.bytes += is.answer.size()
+	m.bytes += int(is.size)
 	*s = is
 }
 

@@ -183,25 +183,30 @@ func (s *Prefetch) lookAhead(ctx context.Context) {
 		}
 	}
 	s.left = max(0, len(s.rest)-min(len(s.rest), prefetchText)) + len(text)
-	if len(b.requests) < leastRequests {
+	if len(b.requests) < leastRequests || !s.announce(ctx, prefetcher) && cores == 0 {
 		clear(s.pending)
 		s.vain = min(2*s.vain+leastRequests, maxVain)
 		s.idle = s.vain
 		return
 	}
 	s.idle, s.vain = 0, 0
-	if prefetcher != nil {
-		expected := make([]symsrc.Expected, len(b.requests))
-		for i := range b.requests {
-			e := &b.requests[i]
-			expected[i].Addr = e.q.addr()
-			if s.source.probes(&e.q) {
-				expected[i].Back = e.q.Rule.back
-			}
-		}
-		prefetcher.Prefetch(ctx, expected)
-	}
 	s.send(ctx, cores)
+}
+
+// announce has the source prepare for the requests, and reports whether that helps.
+func (s *Prefetch) announce(ctx context.Context, p symsrc.Prefetcher) (helps bool) {
+	if p == nil {
+		return false
+	}
+	expected := make([]symsrc.Expected, len(s.batch.requests))
+	for i := range expected {
+		e := &s.batch.requests[i]
+		expected[i].Addr = e.q.addr()
+		if s.source.probes(&e.q) {
+			expected[i].Back = e.q.Rule.back
+		}
+	}
+	return p.Prefetch(ctx, expected)
 }
 
 // add adds a request. The memory is that of one before, if there was one.

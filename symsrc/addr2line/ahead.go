@@ -91,7 +91,7 @@ func sizeOf(frames []symsrc.Frame) (n int) {
 
 // Prefetch asks each program for all addresses of its file in one batch. It does not wait for the
 // answers; Frames takes them.
-func (s *Source) Prefetch(ctx context.Context, qs []symsrc.Expected) {
+func (s *Source) Prefetch(ctx context.Context, qs []symsrc.Expected) (helps bool) {
 	of := map[*targets]*batch{}
 	var batches []*batch // in the order of the queries, in which the answers will be taken
 	for i := range qs {
@@ -118,6 +118,7 @@ func (s *Source) Prefetch(ctx context.Context, qs []symsrc.Expected) {
 			}
 		}()
 	}
+	return len(batches) > 0
 }
 
 // locate returns the files and the address of a query; ok is false if a program will not be asked.

@@ -136,21 +136,23 @@ func (s *Source) lookPatiently(ctx context.Context, q inquiry) (e entry, found b
 
 // Prefetch sends the queries to the cache in two steps: first for what the machine code shows, then for the answers.
 // It passes queries without an answer on to the next source. Queries that local files answer are not sent to the cache.
-func (s *Source) Prefetch(ctx context.Context, qs []symsrc.Expected) {
+func (s *Source) Prefetch(ctx context.Context, qs []symsrc.Expected) (helps bool) {
 	if len(qs) == 0 {
-		return
+		return false
 	}
 	behind := symsrc.PrefetcherOf(s.behind)
-	missing := s.prefetch(ctx, qs, behind != nil)
+	missing, helps := s.prefetch(ctx, qs, behind != nil)
 	if len(missing) > 0 && behind != nil {
-		behind.Prefetch(ctx, missing)
+		return behind.Prefetch(ctx, missing) || helps
 	}
+	return helps
 }
 
-// prefetch is Prefetch without the next source. It returns the queries that the cache cannot answer, if wantMissing is set.
-func (s *Source) prefetch(ctx context.Context, qs []symsrc.Expected, wantMissing bool) (missing []symsrc.Expected) {
+// prefetch is Prefetch without the next source. It returns the queries that the cache cannot answer, if wantMissing is set, and reports
+// whether the cache was asked.
+func (s *Source) prefetch(ctx context.Context, qs []symsrc.Expected, wantMissing bool) (missing []symsrc.Expected, did bool) {
 	if !s.begin() {
-		return qs
+		return qs, false
 	}
 	var asked []symsrc.Expected
 	var modules []*module
@@ -164,7 +166,7 @@ func (s *Source) prefetch(ctx context.Context, qs []symsrc.Expected, wantMissing
 		}
 	}
 	if len(asked) == 0 {
-		return missing
+		return missing, false
 	}
 	shows := s.probesOf(ctx, asked, modules)
 	wanted := make([]inquiry, len(asked))
@@ -178,7 +180,7 @@ func (s *Source) prefetch(ctx context.Context, qs []symsrc.Expected, wantMissing
 			missing = append(missing, asked[i])
 		}
 	}
-	return missing
+	return missing, true
 }
 
 // has reports whether the answer to a query is known.

@@ -15,7 +15,10 @@ type told struct {
 	qs []symsrc.Expected
 }
 
-func (e *told) Prefetch(_ context.Context, qs []symsrc.Expected) { e.qs = append(e.qs, qs...) }
+func (e *told) Prefetch(_ context.Context, qs []symsrc.Expected) (helps bool) {
+	e.qs = append(e.qs, qs...)
+	return true
+}
 
 // TestPassOn checks that Prefetch passes the queries that the cache cannot answer on to the wrapped source.
 func TestPassOn(t *testing.T) {

@@ -223,7 +223,7 @@ type ahead struct {
 }
 
 // Prefetch announces the modules of the queries, and passes the queries on.
-func (a ahead) Prefetch(ctx context.Context, qs []symsrc.Expected) {
+func (a ahead) Prefetch(ctx context.Context, qs []symsrc.Expected) (helps bool) {
 	var modules []symsrc.Module
 	seen := make(map[symsrc.Module]bool)
 	for i := range qs {
@@ -236,6 +236,7 @@ func (a ahead) Prefetch(ctx context.Context, qs []symsrc.Expected) {
 	if p := symsrc.PrefetcherOf(a.Source); p != nil {
 		p.Prefetch(ctx, qs)
 	}
+	return true
 }
 
 // Probe returns what the machine code around an address shows, if the wrapped source is a Prober.

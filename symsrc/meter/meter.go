@@ -151,10 +151,10 @@ type timedPrefetcher struct {
 	start Start
 }
 
-func (t timedPrefetcher) Prefetch(ctx context.Context, qs []symsrc.Expected) {
+func (t timedPrefetcher) Prefetch(ctx context.Context, qs []symsrc.Expected) (helps bool) {
 	ctx, end := t.start(ctx, false)
 	defer end()
-	t.p.Prefetch(ctx, qs)
+	return t.p.Prefetch(ctx, qs)
 }
 
 // Figures are the counts of the filter.

@@ -23,8 +23,8 @@ func (s slow) Frames(ctx context.Context, q symsrc.Addr) symsrc.Answer {
 	return symsrc.Answer{Files: s.f.Find(ctx, q.Module)}
 }
 
-func (s slow) Probe(context.Context, symsrc.Addr) symsrc.Probe { return symsrc.Probe{Known: true} }
-func (s slow) Prefetch(context.Context, []symsrc.Expected)     {}
+func (s slow) Probe(context.Context, symsrc.Addr) symsrc.Probe  { return symsrc.Probe{Known: true} }
+func (s slow) Prefetch(context.Context, []symsrc.Expected) bool { return true }
 
 // plain is a source that is nothing else.
 type plain struct{ symsrc.Source }
