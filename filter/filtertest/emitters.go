@@ -192,6 +192,8 @@ var Emitters = []Emitter{
 	{Name: "minidump-stackwalk -m", interrupted: true, each: eachIn(func(p *Page, i int, f walkedFrame) {
 		p.frame(f, "0|%d|%s||||%#x", i, filepath.Base(f.in.path), f.pc-f.in.first)
 	})},
+	// PyTorch, c10/util/Backtrace.cpp.
+	{Name: "PyTorch on Android", maps: true, each: func(p *Page, i int, f walkedFrame) { p.frame(f, " frame #%d\t[%#x]\t", i, f.pc) }},
 	{Name: "cuda-memcheck", each: eachIn(func(p *Page, _ int, f walkedFrame) {
 		p.frame(f, "=========     Host Frame:%s [%#x]", f.in.path, f.pc-f.in.first)
 	})},

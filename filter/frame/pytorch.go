@@ -72,6 +72,32 @@ func readPyTorchPlain(s *Search, line []byte, at, from int, f *Frame) bool {
 	return true
 }
 
+// readPyTorchAndroid reads a frame of PyTorch's errors on Android; `0x` stands at line[at]:
+//
+//	frame #3	c10::Error::Error(c10::SourceLocation, std::string)[0x7b1c2d3e4f]
+//
+// The addresses are what _Unwind_GetIP returns, in the first frame, too (GetBacktraceImpl in c10/util/Backtrace.cpp).
+func readPyTorchAndroid(s *Search, line []byte, at, from int, f *Frame) bool {
+	addr, e, ok := scan.Address(line, at)
+	if !ok || at <= from || line[at-1] != '[' || e >= len(line) || line[e] != ']' {
+		return false
+	}
+	from = max(from, at-2*maxModule)
+	start := from + s.lastIndex(line[from:at], []byte("frame #"))
+	if start < from {
+		return false
+	}
+	num := start + len("frame #")
+	n, numEnd, ok := scan.Decimal(line, num)
+	if !ok || line[numEnd] != '\t' {
+		return false
+	}
+	*f = Frame{Whole: span(num-1, e+1), Num: span(num, numEnd), Number: n, Addr: span(at, e), Off: span(at, e), Offset: addr, Base: Absolute,
+		Hint: span(numEnd+1, at-1), Convention: Raw}
+	f.answer(s, line, e+1)
+	return f.Done || scan.LineEnd(line, e+1)
+}
+
 // parenEnd finds the parenthesis after which a word ends, and which closes a path that begins at i; −1 if there is none.
 func (s *Search) parenEnd(line []byte, i int) int {
 	limit := min(len(line), i+maxModule)

@@ -88,6 +88,7 @@ var formats = [...]Format{
 	{"fields", "offset=0x", 0, stopAt(offsetHex), readFields, "[frame=0 pc=0x5575 module=/bin/crash offset=0x1182a3 func=<null> src=<null>:0:0]"},
 	{"faulthandler", "[0x", 0, stopAt(bracketHex), readFaulthandlerPlain, `  Binary file "/opt/python/python" [0x4b53b0]`},
 	{"pytorch", "[0x", 0, stopAt(bracketHex), readPyTorchPlain, "frame #60: python() [0x4fdc87]"},
+	{"pytorch", "[0x", 0, stopAt(address), readPyTorchAndroid, " frame #3\tc10::Error::Error(c10::SourceLocation)[0x7b1c2d3e4f]\t"},
 	{"cuda", "[0x", 0, stopAt(bracketHex), readCUDA, "=========     Host Frame:./demo [0x2a59]"},
 	{"glibc", "[0x", 0, stopAt(bracketHex), readGlibcPlain, "./bt-nopie() [0x4011a6]"},
 	{"glibc", "[0x", 0, stopAt(bracketHex), readStraceOther, " > [vdso]() [0xa2c]"},
