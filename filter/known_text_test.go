@@ -91,13 +91,22 @@ func TestKnownTextIsKnown(t *testing.T) {
 	stack := func(base int64) string {
 		return fmt.Sprintf("    #0 %#x  (/lib/a.so+0x20) (BuildId: 0123abcd)\n    #1 %#x  (/lib/a.so+0x30) (BuildId: 0123abcd)\n", base+0x20, base+0x30)
 	}
-	f := filter.New(filter.Options{Symbols: &symbols{}})
-	became(f, nil, []byte(strings.Repeat(stack(0x7f0000000000), 3)))
-	again := []byte(stack(0x7f1230000000))
-	dst := make([]byte, 0, 1<<12)
-	out, n := f.Known(dst, again)
-	if n != len(again) || string(out) != feed(filter.Options{Symbols: &symbols{}}, string(again)) {
-		t.Errorf("%d of %d bytes are known, as %q", n, len(again), out)
+	again, dst := []byte(stack(0x7f1230000000)), make([]byte, 0, 1<<12)
+	var f *filter.Filter
+	n := 0
+	for range 20 { // the two lines may share a place in a filter's table
+		f = filter.New(filter.Options{Symbols: &symbols{}})
+		became(f, nil, []byte(strings.Repeat(stack(0x7f0000000000), 3)))
+		var out []byte
+		if out, n = f.Known(dst, again); n > 0 && string(out) != feed(filter.Options{Symbols: &symbols{}}, string(again)) {
+			t.Fatalf("known as %q", out)
+		}
+		if n == len(again) {
+			break
+		}
+	}
+	if n < len(again) {
+		t.Errorf("%d of %d bytes are known", n, len(again))
 	}
 	if allocated := testing.AllocsPerRun(10, func() { f.Known(dst, again) }); allocated > 0 {
 		t.Errorf("%v times memory", allocated)
