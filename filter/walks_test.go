@@ -75,7 +75,8 @@ func TestWalks(t *testing.T) {
 		}
 	}
 	for _, without := range slices.Concat(unsaid, []string{"Android, named", "Android 10, named", // only the names say what they count from
-		"systemd-coredump", "hs_err", "hs_err, Java frames between", "Linux, segfault", "Linux 6.7, trap", "Linux, trap int3", "minidump-stackwalk",
+		"systemd-coredump", "hs_err", "hs_err, Java frames between", "Linux, segfault", "Linux 6.7, trap", "Linux, trap int3", "Linux on PowerPC",
+		"Linux on RISC-V", "Linux on s390", "Linux on MIPS", "Linux 6.6 on MIPS", "minidump-stackwalk",
 		"minidump-stackwalk, moved", "minidump-stackwalk -m", "compute-sanitizer", "Wine", "Wine 7", // which have no paths
 		"perf script, with what it knows not", "strace -k with libdw"}) { // whose frames do not follow one another
 		delete(proven, without)

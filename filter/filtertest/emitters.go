@@ -182,6 +182,17 @@ var Emitters = []Emitter{
 			p.frame(f, "traps: walks[7] trap int3 ip:%x sp:%x error:0 in %s[%x+%x]", f.pc, 1<<46, filepath.Base(f.in.path), f.in.text, f.in.textEnd-f.in.text)
 		}
 	})},
+	// arch/powerpc/kernel/traps.c, arch/riscv/kernel/traps.c, arch/s390/mm/fault.c and arch/mips/mm/fault.c, since 6.7.
+	{Name: "Linux on PowerPC", interrupted: true, each: onlyFault("walks[7]: segfault (11) at 0 nip ADDR lr ADDR code 1 in MAPPING")},
+	{Name: "Linux on RISC-V", interrupted: true, each: onlyFault("walks[7]: unhandled signal 11 code 0x1 at 0x0000000000000000 in MAPPING")},
+	{Name: "Linux on s390", interrupted: true, each: onlyFault("User process fault: interruption code 0010 ilc:2 in MAPPING")},
+	{Name: "Linux on MIPS", interrupted: true, each: onlyFault("epc = ADDR in MAPPING")},
+	// before 6.7
+	{Name: "Linux 6.6 on MIPS", interrupted: true, each: eachIn(func(p *Page, _ int, f walkedFrame) {
+		if f.exact && !f.in.pie {
+			p.frame(f, "epc = %016x in %s[%x+%x]", f.pc, filepath.Base(f.in.path), f.in.text, f.in.textEnd-f.in.text)
+		}
+	})},
 	// Breakpad, processor/stackwalk_common.cc, since 2013 and before.
 	{Name: "minidump-stackwalk", interrupted: true, each: eachIn(func(p *Page, i int, f walkedFrame) {
 		p.frame(f, "%2d  %s + %#x", i, filepath.Base(f.in.path), f.pc-f.in.first)
@@ -235,6 +246,20 @@ const ubsanHead = "a.c:7:3: runtime error: signed integer overflow"
 
 func says(text string) func(*Page, *walkedStack) {
 	return func(p *Page, _ *walkedStack) { p.text("%s", text) }
+}
+
+// mapping returns the mapping of a frame as Linux has it in the messages of faults since 6.7, with the frame's offset in the file.
+func (f *walkedFrame) mapping() string {
+	return fmt.Sprintf("%s[%x,%x+%x]", filepath.Base(f.in.path), f.inFile(), f.in.text, f.in.textEnd-f.in.text)
+}
+
+// onlyFault writes the frame that a signal interrupted, ADDR and MAPPING stand for what they are.
+func onlyFault(format string) func(p *Page, i int, f walkedFrame) {
+	return eachIn(func(p *Page, _ int, f walkedFrame) {
+		if f.exact {
+			p.frame(f, "%s", strings.NewReplacer("ADDR", fmt.Sprintf("%x", f.pc), "MAPPING", f.mapping()).Replace(format))
+		}
+	})
 }
 
 func eachIn(each func(p *Page, i int, f walkedFrame)) func(p *Page, i int, f walkedFrame) {

@@ -48,7 +48,91 @@ func trapped(text []byte) bool {
 // The exception has a register only if it has set one (arm64_show_signal in arch/arm64/kernel/traps.c). Without the offset in the file
 // there is nothing to look up here.
 func readFaultARM(s *Search, line []byte, at, from int, f *Frame) bool {
-	return s.fault(line, at, from, f)
+	return scan.Has(line, at+len(": unhandled "), "exception: ") && s.fault(line, at, from, f)
+}
+
+// readFaultPowerPC reads the same on PowerPC; ` nip ` stands at line[at]:
+//
+//	a.out[123]: segfault (11) at 0 nip 10000b2c lr 10001024 code 1 in a.out[10000000+d0000]
+//	a.out[123]: segfault (11) at 0 nip 10000b2c lr 10001024 code 1 in a.out[b2c,10000000+d0000]
+//
+// An instruction that could not be fetched is the address of the fault itself (show_signal_msg in arch/powerpc/kernel/traps.c). Not all
+// processors of 32 bits keep programs from running data.
+func readFaultPowerPC(s *Search, line []byte, at, from int, f *Frame) bool {
+	nip, e, ok := scan.Hex(line, at+len(" nip "))
+	start := bytes.LastIndex(line[max(from, at-maxToken):at], []byte(" at ")) + max(from, at-maxToken)
+	if !ok || start < from || !scan.Has(line, e, " lr ") {
+		return false
+	}
+	failed, end, ok := scan.Hex(line, start+len(" at "))
+	if !ok || end != at || failed == nip || !s.fault(line, at, from, f) {
+		return false
+	}
+	if nip>>32 == 0 {
+		f.fix(nip)
+	}
+	return true
+}
+
+// fix lets the address of a fault without an offset in the file be one of a program that is loaded where it is linked: on machines that run
+// data, too, the mapping may be any.
+func (f *Frame) fix(addr uint64) {
+	if f.Space == symsrc.InText {
+		f.Space, f.Offset = symsrc.Fixed, addr
+	}
+}
+
+// readFaultSignal reads the same on RISC-V, where the instruction stands in the list of registers below it; its first words stand at line[at]:
+//
+//	a.out[123]: unhandled signal 11 code 0x1 at 0x0000000000000000 in a.out[7a4,2aaaaaa000+1000]
+//
+// It is do_trap in arch/riscv/kernel/traps.c.
+func readFaultSignal(s *Search, line []byte, at, from int, f *Frame) bool {
+	return scan.Has(line, at+len(": unhandled "), "signal ") && s.fault(line, at, from, f)
+}
+
+// readFaultS390 reads the same on s390; its first words stand at line[at]:
+//
+//	User process fault: interruption code 0010 ilc:2 in a.out[43c4,1000000+8000]
+//
+// The address is that of the instruction where its operand could not be translated (0010, 0011, 0038 to 003b) or was protected, for which the
+// kernel goes back (do_protection_exception in arch/s390/mm/fault.c). After other exceptions it is that of the next one, ilc halfwords farther
+// on (get_trap_ip in arch/s390/kernel/traps.c).
+func readFaultS390(s *Search, line []byte, at, from int, f *Frame) bool {
+	const word = "User process fault: interruption code "
+	code, e, ok := scan.Hex(line, at+len(word))
+	if !ok || !scan.Has(line, e, " ilc:") {
+		return false
+	}
+	length, e, ok := scan.Decimal(line, e+len(" ilc:"))
+	if !ok || length > 3 || !scan.Has(line, e, " in ") || !s.fault(line, e, from, f) {
+		return false
+	}
+	switch {
+	case code == 4, code == 0x10, code == 0x11, 0x38 <= code && code <= 0x3b:
+	case code <= 0xf, code == 0x13, code == 0x1b:
+		f.Offset -= 2 * length
+	default:
+		return false
+	}
+	return true
+}
+
+// readFaultMIPS reads the instruction in the lines below the message of a fault on MIPS and LoongArch; `epc` stands at line[at]:
+//
+//	do_page_fault(): sending SIGSEGV to a.out for invalid read access from 00000000
+//	epc = 77f4a3c4 in libc.so[77e3c000+16c000]
+//	ra  = 00400638 in a.out[400000+1000]
+//
+// It may be the branch in whose delay slot the instruction is (__do_page_fault in arch/mips/mm/fault.c).
+func readFaultMIPS(s *Search, line []byte, at, from int, f *Frame) bool {
+	equals := at + len("epc")
+	addr, e, ok := scan.Hex(line, equals+len(" = "))
+	if !ok || !scan.Has(line, e, " in ") || at > from && scan.IsLetter(line[at-1]) || !s.fault(line, equals, from, f) {
+		return false
+	}
+	f.fix(addr)
+	return true
 }
 
 // fault reads the message of a fault from line[at] on.
@@ -133,14 +217,15 @@ func (m *faultMapping) frame(s *Search, line []byte, at, in, from int, f *Frame)
 	return true
 }
 
-// instruction reads the address of the instruction with which a text of x86 begins: ` ip 00007f…`, ` ip:7f…`.
+// instruction reads the address of the instruction with which a text begins: ` ip 00007f…`, ` ip:7f…`, ` nip 7f…`, ` = 7f…`.
 func instruction(text []byte) (at Span, addr uint64, ok bool) {
-	if !scan.Has(text, 0, " ip") {
-		return Span{}, 0, false
+	for _, word := range [...]string{" ip ", " ip:", " nip ", " = "} {
+		if scan.Has(text, 0, word) {
+			v, e, ok := scan.Hex(text, len(word))
+			return span(len(word), e), v, ok
+		}
 	}
-	start := len(" ip ")
-	v, e, ok := scan.Hex(text, start)
-	return span(start, e), v, ok
+	return Span{}, 0, false
 }
 
 // fetches reports whether a message says that the instruction could not be fetched: bit 4 of the error code of x86's page faults, or

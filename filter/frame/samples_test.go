@@ -43,7 +43,7 @@ func describe(line []byte, f *Frame) string {
 		fmt.Fprintf(&b, " inArchive=%#x", f.InArchive)
 	}
 	shape := [...]string{Numbered: "", Pair: "pair ", Fields: "fields ", NumberOnly: "numberOnly ", Member: "member "}[f.Shape]
-	space := [...]string{symsrc.Linked: "linked", symsrc.InFile: "inFile", symsrc.InImage: "inImage", symsrc.InText: "inText",
+	space := [...]string{symsrc.Linked: "linked", symsrc.InFile: "inFile", symsrc.InImage: "inImage", symsrc.InText: "inText", symsrc.Fixed: "fixed",
 		symsrc.InFileOrLinked: "inFileOrLinked"}[f.Space]
 	if f.Base != InModule {
 		space = [...]string{FromSymbol: "fromSymbol", Absolute: "absolute"}[f.Base]

@@ -48,6 +48,8 @@ var (
 	segfaultWord = scan.Literal{Text: "segfault", Pair: 2, Set: 6, When: scan.Always}
 	ipColon      = scan.Literal{Text: " ip:", Pair: 2, Set: 5, When: scan.Always}
 	unhandled    = scan.Literal{Text: "unhandled ", Pair: 2, Set: 6, When: scan.Always}
+	userFault    = scan.Literal{Text: "User process fault", Pair: 0, Set: 3, When: scan.Always}
+	epcWord      = scan.Literal{Text: "epc = ", Pair: 1, Set: 5, When: scan.Always}
 	barHex       = scan.Literal{Text: "|0x", Pair: 0, Set: 1, When: scan.Always}
 	unrealWord   = scan.Literal{Text: "!UnknownFunction(0x", Pair: 0, Set: 2, When: scan.Always}
 	stackWord    = scan.Literal{Text: "3ff", Pair: 0, Set: 7, When: scan.Absolute}
@@ -117,7 +119,11 @@ var formats = [...]Format{
 	{"llvm", " 0x", 0, stopAt(address), readPrettyStack, "1  libLLVM.so.22.1      0x00007f4a49eb5fd3 llvm::sys::RunSignalHandlers() + 131"},
 	{"op-tee", " 0x", 0, stopAt(address), readOPTEE, "D/TC:4 0  0x000000003f0080ac"},
 	{"fault", " ip", 0, stopAt(segfaultWord, ipColon), readFault, "traps: a.out[7] trap invalid opcode ip:401136 sp:7ffc0b2a1c58 error:0 in a.out[401000+1000]"},
-	{"fault", ": unhandled exception: ", 0, stopAt(unhandled), readFaultARM, "a.out[7]: unhandled exception: DABT (lower EL), ESR 0x92000006, level 2 translation fault in a.out[7a4,aaaab0a90000+1000]"},
+	{"fault", ": unhandled ", 0, stopAt(unhandled), readFaultARM, "a.out[7]: unhandled exception: DABT (lower EL), ESR 0x92000006, level 2 translation fault in a.out[7a4,aaaab0a90000+1000]"},
+	{"fault", ": unhandled ", 0, stopAt(unhandled), readFaultSignal, "a.out[7]: unhandled signal 11 code 0x1 at 0x0000000000000000 in a.out[7a4,2aaaaaa000+1000]"},
+	{"fault", " nip ", 0, stopAt(segfaultWord), readFaultPowerPC, "a.out[7]: segfault (11) at 0 nip 10000b2c lr 10001024 code 1 in a.out[10000000+d0000]"},
+	{"fault", "User process fault: ", 0, stopAt(userFault), readFaultS390, "User process fault: interruption code 0010 ilc:2 in a.out[43c4,1000000+8000]"},
+	{"fault", "epc = ", 0, stopAt(epcWord), readFaultMIPS, "epc = 00400640 in a.out[400000+1000]"},
 	{"perf", "[unknown] (", 0, stopAt(unknownWord), readPerfUnknown, "\t           14645 [unknown] (/usr/lib/x.so)"},
 	{"bpftrace", " (/", 0, stopAt(pathParen), readBpftrace, "\t55889bb84160 middle+9 (/usr/bin/prog)"},
 	{"esp8266", " 40", 0, stopAt(stackWord), readESPStack, "3ffffdc0:  40201234 3ffe8438 00000001 402012ab <"},
