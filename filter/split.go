@@ -34,16 +34,17 @@ type splits struct {
 	stream.Liner
 	f    *liner
 	open map[string]*openLine
-	// active is how many of them await a part, and due for how many of these every line is looked at. at counts the bytes of the log.
+	// active is how many of them await a part, and due for how many of these every line is looked at. at counts the bytes of the log, in which
+	// none of them was last at a place before oldest.
 	active, due int
-	at          int
+	at, oldest  int
 	key         []byte
 	frames      twoLines
 }
 
 // openLine is what is known of the parts of a line that have left.
 type openLine struct {
-	// text is the end of what they say, settled up to where that is done. whole is set if text is all of it.
+	// text is the end of what they say, settled up to where that is done, unread if that is not known yet. whole is set if text is all of it.
 	text    []byte
 	settled int
 	whole   bool
@@ -73,6 +74,9 @@ const (
 	// maxHead is how much of the beginning of an object is remembered, which may say whose it is.
 	maxHead = 512
 )
+
+// unread stands for a place that is found when it matters.
+const unread = -1
 
 // newSplits returns one around a filter, whose lines go to another Liner.
 func newSplits(f *liner, to stream.Liner) *splits {
@@ -157,12 +161,16 @@ func (h *splits) drop() {
 // pass notes that some bytes of the log have passed. Parts that are overdue by them are not awaited any more.
 func (h *splits) pass(n int) {
 	h.at += n
-	if h.active == 0 {
+	if h.active == 0 || h.at-h.oldest <= maxBetween {
 		return
 	}
+	h.oldest = h.at
 	for _, o := range h.open {
-		if o.active && h.at-o.end > maxBetween {
+		switch {
+		case o.active && h.at-o.end > maxBetween:
 			h.close(o)
+		case o.active:
+			h.oldest = min(h.oldest, o.end)
 		}
 	}
 }
@@ -328,14 +336,15 @@ func (h *splits) docker(l *parse.Line, number int, p *prefix.Prefix) {
 	h.note(o, j, number, len(l.Body)+1)
 }
 
-// logcat looks at a line of logcat, which is a part if a frame or an element goes on in it.
+// logcat looks at a line of logcat, which is a part if a frame or an element goes on in it. Most lines with a frame are short and whole, and
+// the next one has a frame of its own: what they leave open is not read then.
 func (h *splits) logcat(l *parse.Line, number int, p *prefix.Prefix) {
 	head, text := l.Body[:p.Part], l.Body[p.Part:max(int(p.Part), p.End)]
 	time := timeOf(head)
 	h.key = append(append(h.key[:0], 'l'), head[time:]...)
 	o := h.open[string(h.key)]
 	own := parse.Segment{Text: l.Body, Start: int(p.Part), End: p.End}
-	if o != nil && o.active && (o.due || bytes.Equal(o.time, head[:time])) {
+	if o != nil && o.active && (o.due || bytes.Equal(o.time, head[:time]) && !beginsFrame(text) && h.read(o)) {
 		alone := h.f.parser.Settle(own, false)
 		whole := h.f.parser.Settle(parse.Segment{Text: append(bytes.Clone(o.text), text...), Left: len(o.text), Settled: o.settled}, false)
 		if whole.Joined && !beginsFrame(text) || !whole.Joined && o.due && !whole.Same(&alone) {
@@ -349,6 +358,10 @@ func (h *splits) logcat(l *parse.Line, number int, p *prefix.Prefix) {
 	if !long && !unfinished(text) {
 		return
 	}
+	if !long && !full {
+		h.leave(text, unread, head[:time], false, len(l.Body)+1)
+		return
+	}
 	r := h.f.parser.Settle(own, full)
 	done := max(0, r.Done-int(p.Part))
 	if rest := text[done:]; len(rest) == 0 || !long && !unfinished(rest) {
@@ -357,10 +370,24 @@ func (h *splits) logcat(l *parse.Line, number int, p *prefix.Prefix) {
 	if full && number > 0 && h.f.joints[number] == nil {
 		h.join(&parse.Joint{From: int(p.Part), To: p.End, More: true, Wait: r.Wait}, number)
 	}
-	o = h.opened()
-	o.whole, o.time = true, append(o.time[:0], head[:time]...)
-	o.keep(text, done)
-	h.await(o, long, len(l.Body)+1)
+	h.leave(text, done, head[:time], long, len(l.Body)+1)
+}
+
+// leave opens a line of logcat, of n bytes, that the next one may go on with.
+func (h *splits) leave(text []byte, settled int, time []byte, due bool, n int) {
+	o := h.opened()
+	o.whole, o.time = true, append(o.time[:0], time...)
+	o.keep(text, settled)
+	h.await(o, due, n)
+}
+
+// read finds out how far a short line is settled. It reports whether it may have the beginning of a frame or an element after that.
+func (h *splits) read(o *openLine) bool {
+	if o.settled == unread {
+		r := h.f.parser.Settle(parse.Segment{Text: o.text, End: len(o.text)}, false)
+		o.settled = r.Done
+	}
+	return unfinished(o.text[o.settled:])
 }
 
 // timeOf returns where the date and the time at the beginning of a prefix of logcat end, 0 if there are none.
@@ -410,11 +437,19 @@ func (h *splits) next(j *parse.Joint) *openLine {
 	return o
 }
 
-// opened returns the line of the key at hand, which may be new. If too many are open, all others end.
+// opened returns the line of the key at hand, which may be new. If too many are open, others end, those last of which the next part is due.
 func (h *splits) opened() *openLine {
 	o := h.open[string(h.key)]
 	if o != nil {
 		return o
+	}
+	if len(h.open) >= maxOpen {
+		for key, o := range h.open {
+			if !o.due {
+				h.close(o)
+				delete(h.open, key)
+			}
+		}
 	}
 	if len(h.open) >= maxOpen {
 		h.drop()
@@ -438,7 +473,7 @@ func (h *splits) settle(o *openLine, j *parse.Joint, s parse.Segment, from int) 
 // keep keeps the end of a text that is settled up to a place.
 func (o *openLine) keep(text []byte, settled int) {
 	if n := len(text) - maxOpenText; n > 0 {
-		text, settled, o.whole = text[n:], max(0, settled-n), false
+		text, settled, o.whole = text[n:], max(0, settled-n), false // short lines, of which that is not known, are kept whole
 	}
 	o.text, o.settled = append(o.text[:0], text...), settled
 }
@@ -465,7 +500,9 @@ func (h *splits) join(j *parse.Joint, number int) {
 
 // await awaits the part after one of n bytes. due is set if every line is looked at for it.
 func (h *splits) await(o *openLine, due bool, n int) {
-	h.active++
+	if h.active++; h.active == 1 {
+		h.oldest = h.at + n
+	}
 	if o.active, o.due, o.end = true, due, h.at+n; due {
 		h.due++
 	}
