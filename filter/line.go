@@ -193,7 +193,7 @@ func (f *Filter) print(ctx context.Context, dst []byte, t *resolve.Thread, l *pa
 		}
 	} else {
 		t.Interrupted(l.Text)
-		if f.only != nil && frame.MayOpenHostFrame(l.Text) {
+		if _, opens := frame.OpensHostFrame(l.Text); opens && f.only != nil {
 			f.only.holds = true
 		}
 		before, token, after := f.filled(t, l)

@@ -146,3 +146,16 @@ func TestTwoLinesCrossed(t *testing.T) {
 		}
 	}
 }
+
+// TestTwoLinesOnly holds that both lines of a frame are left where lines without a frame are left out, and nothing that only looks like one.
+func TestTwoLinesOnly(t *testing.T) {
+	const log = "text\n=========     Host Frame: [0x1010]\n=========                in /lib/a.so\nHost Frame:\n=========                in /lib/a.so\n" +
+		`{"m":"=========     Host Frame:/lib/b.so [0x2020]\ntext"}` + "\n"
+	const want = "=========     Host Frame: [0x1010]\n=========                in /lib/a.so in /lib/a.so@100f\n\n" +
+		`{"m":"=========     Host Frame:/lib/b.so [0x2020] in /lib/b.so@201f\ntext"}` + "\n"
+	o := hostOptions()
+	o.OnlyStacks = true
+	if got := run(t, o, log); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
