@@ -193,8 +193,9 @@ func (f *Filter) print(ctx context.Context, dst []byte, t *resolve.Thread, l *pa
 		}
 	} else {
 		t.Interrupted(l.Text)
-		if _, opens := frame.OpensHostFrame(l.Text); opens && f.only != nil {
-			f.only.holds = true
+		if f.only != nil {
+			_, opens := frame.OpensHostFrame(l.Text)
+			f.only.holds = f.only.holds || opens
 		}
 		before, token, after := f.filled(t, l)
 		dst = f.out.Text(f.out.Text(f.out.Text(dst, before), token), after)

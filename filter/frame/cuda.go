@@ -103,14 +103,18 @@ func MayOpenHostFrame(line []byte) bool { return bytes.Contains(line, hostFrame)
 
 // OpensHostFrame returns where a frame begins and ends in a text whose module stands on the writer's next line. ok is false if there is none.
 func OpensHostFrame(text []byte) (at Span, ok bool) {
-	at = span(bytes.LastIndex(text, hostFrame), len(bytes.TrimRight(text, " ")))
-	open := bytes.LastIndex(text[:at.End], []byte("[0x"))
-	if at.Start < 0 || open < at.Start || at.End-at.Start > maxHostFrame {
+	text = bytes.TrimRight(text, " ")
+	if len(text) == 0 || text[len(text)-1] != ']' || !bytes.Contains(text, hostFrame) {
+		return at, false
+	}
+	at = span(bytes.LastIndex(text, hostFrame), len(text))
+	open := bytes.LastIndex(text, []byte("[0x"))
+	if open < at.Start || at.End-at.Start > maxHostFrame {
 		return at, false
 	}
 	name := span(at.Start+len(hostFrame), scan.BackSpaces(text, at.Start+len(hostFrame), open))
 	_, e, ok := scan.Address(text, open+1)
-	return at, ok && e == at.End-1 && text[e] == ']' && cudaModule(text, name).Empty()
+	return at, ok && e == at.End-1 && cudaModule(text, name).Empty()
 }
 
 // MayCloseHostFrame is MayOpenHostFrame for ClosesHostFrame.
