@@ -10,7 +10,8 @@ import (
 // readBackward reads a frame of backward-cpp that names no line, `#6    Object "./a.out", at 0x4019d8, in main`. The address is one of
 // the process. With the compiler's unwinder 1 is taken from a return address (Unwinder::backtrace in backward.hpp, `if
 // (!ip_before_instruction) ip -= 1`), with glibc's backtrace it is as it is: the machine code shows which, and 1 less than the former
-// is the same call. Without mappings those of a program that is not position-independent have a meaning. The outermost frame comes first, unless the printer's reverse is false.
+// is the same call. Without mappings those of a program that is not position-independent have a meaning. The outermost frame comes first,
+// unless the printer's reverse is false.
 func readBackward(s *Search, line []byte, at, _ int, f *Frame) bool {
 	n, numEnd, ok := scan.Decimal(line, at+1)
 	if !ok || numEnd >= len(line) || line[numEnd] != ' ' {
