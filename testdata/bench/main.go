@@ -313,6 +313,7 @@ func once(c command) (took, cpu time.Duration, rss int64, err error) {
 	if err != nil {
 		return 0, 0, 0, err
 	}
+	settle()
 	cmd := exec.Command(self, append([]string{onceWord, cmp.Or(c.input, os.DevNull)}, argv...)...)
 	cmd.Env, cmd.Stderr = append(os.Environ(), c.env...), os.Stderr
 	if c.cold {
@@ -329,6 +330,26 @@ func once(c command) (took, cpu time.Duration, rss int64, err error) {
 	}
 	_, err = fmt.Sscan(string(out), &took, &cpu, &rss)
 	return took, cpu, rss, err
+}
+
+// settle waits until the processes of qss-filter's cache have done what the runs before have left to them, which would run beside the next
+// command: they take answers from files that end in .taken then, and write indexes, where an empty file stands until then.
+func settle() {
+	dir := filepath.Join(os.Getenv(cacheVar), "qss-filter")
+	end := time.Now().Add(15 * time.Second)
+	for quiet := 0; quiet < 3 && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		taken, _ := filepath.Glob(filepath.Join(dir, "new", "*.taken"))
+		indexes, _ := filepath.Glob(filepath.Join(dir, "index", "*"))
+		if quiet++; len(taken) > 0 || slices.ContainsFunc(indexes, unwritten) {
+			quiet = 0
+		}
+	}
+}
+
+// unwritten reports whether a file of the index is empty.
+func unwritten(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Size() == 0 && info.Name() != "lock"
 }
 
 // jsonCases are the logs of other cases as objects of JSON.
