@@ -5,6 +5,8 @@ import (
 	"context"
 	"math"
 	"runtime"
+	"slices"
+	"sync"
 	"sync/atomic"
 
 	"qss-filter/filter/frame"
@@ -45,15 +47,20 @@ type Prefetch struct {
 	idle, vain int
 	// pending has the requests whose answers were not taken yet, each in the slot of its query: its number in batch, counted from 1.
 	pending []uint16
+	// batch has them, nil if there are none. untaken is how many there are.
 	batch   *batch
+	untaken int
 	search  frame.Search
 }
 
-// batch has the requests of one look ahead. Its memory is used again when no other core works for it any more.
+// batch has the requests of one look ahead. working is how many other cores may still use them.
 type batch struct {
 	requests []request
 	working  atomic.Int32
 }
+
+// batches are those whose memory may be used again: one program may have thousands of filters.
+var batches = sync.Pool{New: func() any { return new(batch) }}
 
 // request is a query that other cores may answer.
 type request struct {
@@ -90,7 +97,18 @@ func (s *Prefetch) Search(candidates *stream.Scan, absolutes bool) {
 }
 
 // Drop drops the answers that were not taken yet.
-func (s *Prefetch) Drop() { clear(s.pending) }
+func (s *Prefetch) Drop() {
+	if s.batch == nil {
+		return
+	}
+	if s.untaken > 0 {
+		clear(s.pending)
+	}
+	if s.batch.working.Load() == 0 {
+		batches.Put(s.batch)
+	}
+	s.batch, s.untaken = nil, 0
+}
 
 // take answers a query, or takes the answer that another core has found.
 func (s *Prefetch) take(ctx context.Context, q query) found {
@@ -118,8 +136,17 @@ func (s *Prefetch) await(ctx context.Context, slot *uint16, q query) found {
 		return s.source.fetch(ctx, q)
 	}
 	*slot = 0
+	got := e.answer(ctx, s.source)
+	if s.untaken--; s.untaken == 0 {
+		s.Drop()
+	}
+	return got
+}
+
+// answer finds the answer, or waits for another core that does.
+func (e *request) answer(ctx context.Context, from *source) found {
 	if e.state.CompareAndSwap(free, taken) {
-		return s.source.fetch(ctx, q)
+		return from.fetch(ctx, e.q)
 	}
 	if e.state.Load() == taken {
 		e.done = make(chan struct{})
@@ -149,12 +176,10 @@ func (s *Prefetch) lookAhead(ctx context.Context) {
 	if s.pending == nil {
 		s.pending = make([]uint16, pendingSlots)
 	}
-	clear(s.pending)
-	if s.batch == nil || s.batch.working.Load() > 0 {
-		s.batch = &batch{requests: make([]request, 0, maxRequests)}
-	}
-	b := s.batch
+	s.Drop()
+	b := batches.Get().(*batch)
 	b.requests = b.requests[:0]
+	s.batch = b
 	text := s.rest[:min(len(s.rest), prefetchText)]
 	for len(text) > 0 && len(b.requests) < maxRequests {
 		at := s.candidates.Next(text, 0)
@@ -183,8 +208,9 @@ func (s *Prefetch) lookAhead(ctx context.Context) {
 		}
 	}
 	s.left = max(0, len(s.rest)-min(len(s.rest), prefetchText)) + len(text)
+	s.untaken = len(b.requests)
 	if len(b.requests) < leastRequests || !s.announce(ctx, prefetcher) && cores == 0 {
-		clear(s.pending)
+		s.Drop()
 		s.vain = min(2*s.vain+leastRequests, maxVain)
 		s.idle = s.vain
 		return
@@ -212,7 +238,7 @@ func (s *Prefetch) announce(ctx context.Context, p symsrc.Prefetcher) (helps boo
 // add adds a request. The memory is that of one before, if there was one.
 func (b *batch) add(q *query) {
 	n := len(b.requests)
-	b.requests = b.requests[:n+1]
+	b.requests = slices.Grow(b.requests, 1)[:n+1]
 	e := &b.requests[n]
 	e.q, e.generation, e.done, e.got = *q, q.mod.generation, nil, found{}
 	e.state.Store(free)
