@@ -37,7 +37,8 @@ var (
 //
 //	0x000055e8f7e2b000–0x000055e8f7e2d1f4 37c68c927d6af77a5751c8c80eed873474fd7339 crash     /src/.build/debug/crash
 //
-// or below a Backtrace that a program prints (Image.description in its Backtrace.swift), there with a number and a tab before it. The range is from where the file is mapped to the end of its code.
+// or below a Backtrace that a program prints (Image.description in its Backtrace.swift), there with a number and a tab before it. The range is
+// from where the file is mapped to the end of its code.
 func Image(text []byte) (m Mapping, ok bool) {
 	text = bytes.Trim(text, " \t\r")
 	dash, rest := RangeDash(text)

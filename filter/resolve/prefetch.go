@@ -77,7 +77,7 @@ type request struct {
 // States of a request.
 const (
 	free    = iota
-	taken   // somebody finds the answer
+	taken   // one core finds the answer
 	awaited // and another waits for it
 	answered
 )
@@ -204,11 +204,11 @@ func (s *Prefetch) lookAhead(ctx context.Context) {
 		s.memo.watch(q.mod)
 		if slot := s.slot(&q); *slot == 0 {
 			b.add(&q)
+			s.untaken++
 			*slot = uint16(len(b.requests))
 		}
 	}
 	s.left = max(0, len(s.rest)-min(len(s.rest), prefetchText)) + len(text)
-	s.untaken = len(b.requests)
 	if len(b.requests) < leastRequests || !s.announce(ctx, prefetcher) && cores == 0 {
 		s.Drop()
 		s.vain = min(2*s.vain+leastRequests, maxVain)
