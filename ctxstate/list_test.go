@@ -2,6 +2,8 @@ package ctxstate
 
 import (
 	"encoding/hex"
+	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -13,7 +15,8 @@ import (
 func add(p *Process, text string, line int) bool {
 	m, ok := mappings.Parse([]byte(text))
 	if ok {
-		p.AddListed(&Listed{uint8(m.Format), m.Start, m.Last, m.Space, m.Offset, m.Mode, m.Names(), m.Path, m.Written, m.BuildID}, line)
+		p.AddListed(&Listed{List: uint8(m.Format), Start: m.Start, Last: m.Last, Space: m.Space, Offset: m.Offset, Mode: m.Mode,
+			Module: m.Names(), Path: m.Path, Written: m.Written, BuildID: m.BuildID}, line)
 	}
 	return ok
 }
@@ -97,6 +100,112 @@ func TestNextList(t *testing.T) {
 	p.Reset()
 	if at(0x5000) != "" || p.Listed() {
 		t.Fatal("the list remains after a reset")
+	}
+}
+
+// layouts write a list of mappings of a process whose program is at base and whose libraries are at libs.
+var layouts = map[string]func(base, libs uint64) []string{
+	"proc": func(base, libs uint64) []string {
+		line := func(at, size, off uint64, mode, path string) string {
+			return fmt.Sprintf("%012x-%012x %s %08x fe:00 7 \t%s", at, at+size, mode, off, path)
+		}
+		return []string{
+			line(base, 0x1000, 0, "r--p", "/bin/crash"), line(base+0x1000, 0x1000, 0x1000, "r-xp", "/bin/crash"), line(base+0x3000, 0x1000, 0x2000, "rw-p", "/bin/crash"),
+			line(base+0x10000, 0x1000, 0, "rw-p", "[heap]"), line(libs, 0x1000, 0, "r--p", "/lib/libc.so.6"), line(libs+0x1000, 0x1000, 0x1000, "r-xp", "/lib/libc.so.6"),
+			line(libs+0x8000, 0x1000, 0, "r-xp", "/lib/ld.so"), line(libs+0x9000, 0x1000, 0, "rw-p", ""), line(libs+0x20000, 0x1000, 0, "rw-p", "[stack]"),
+			line(libs+0x22000, 0x1000, 0, "r-xp", "[vdso]"), line(0xffffffffff600000, 0x1000, 0, "--xp", "[vsyscall]"),
+		}
+	},
+	"tombstone": func(base, libs uint64) []string {
+		line := func(at, off uint64, mode, path string) string {
+			return fmt.Sprintf("    %08x'%08x-%08x'%08x %s %9x %9x  %s", at>>32, at&0xffffffff, (at+0xfff)>>32, (at+0xfff)&0xffffffff, mode, off, 0x1000, path)
+		}
+		return []string{line(base, 0, "r--", "/bin/crash"), line(base+0x1000, 0x1000, "r-x", "/bin/crash"), line(libs+0x1000, 0x1000, "r-x", "/lib/libc.so.6"), line(libs+0x8000, 0, "r-x", "/lib/ld.so")}
+	},
+	"Tizen": func(base, libs uint64) []string {
+		line := func(at uint64, path string) string { return fmt.Sprintf("%08x %08x r-xp %s", at, at+0x1000, path) }
+		return []string{line(base+0x1000, "/bin/crash"), line(libs+0x1000, "/lib/libc.so.6"), line(libs+0x8000, "/lib/ld.so")}
+	},
+	"sanitizer": func(base, libs uint64) []string {
+		line := func(at uint64, path string) string { return fmt.Sprintf("\t%#x-%#x\t%s", at, at+0x1000, path) }
+		return []string{line(base, "/bin/crash"), line(base+0x1000, "/bin/crash"), line(base+0x201000, "/bin/crash"), line(libs, "/lib/libc.so.6"), line(libs+0x1000, "/lib/libc.so.6"), line(libs+0x8000, "/lib/ld.so")}
+	},
+	"gdb": func(base, libs uint64) []string {
+		line := func(at, off uint64, mode, path string) string {
+			return fmt.Sprintf("      %#x     %#x     0x1000     %#x  %s  %s", at, at+0x1000, off, mode, path)
+		}
+		return []string{line(base, 0, "r--p", "/bin/crash"), line(base+0x1000, 0x1000, "r-xp", "/bin/crash"), line(libs+0x1000, 0x1000, "r-xp", "/lib/libc.so.6"), line(libs+0x8000, 0, "r-xp", "/lib/ld.so")}
+	},
+}
+
+// TestOrder adds the lines of a list in any order, after a list of another process, which must not count any more.
+func TestOrder(t *testing.T) {
+	const base, libs, otherBase, otherLibs = 0x55cf1954e000, 0x7f2000000000, 0x556000000000, 0x7f1000000000
+	random := rand.New(rand.NewPCG(1, 2))
+	for name, layout := range layouts {
+		for range 50 {
+			p, n := New().Process(""), 0
+			list := func(texts []string) {
+				for _, text := range texts {
+					if n++; !add(p, text, n) {
+						t.Fatalf("%s: %q is not a mapping", name, text)
+					}
+				}
+			}
+			before := layout(otherBase, otherLibs)
+			random.Shuffle(len(before), func(i, j int) { before[i], before[j] = before[j], before[i] })
+			list(before)
+			n++ // another line
+			texts := layout(base, libs)
+			random.Shuffle(len(texts), func(i, j int) { texts[i], texts[j] = texts[j], texts[i] })
+			p.EndList()
+			list(texts)
+			for addr, want := range map[uint64]string{base + 0x1010: "/bin/crash", libs + 0x1010: "/lib/libc.so.6", libs + 0x8010: "/lib/ld.so", otherBase + 0x1010: "", otherLibs + 0x1010: ""} {
+				m, ok := p.Resolve(addr)
+				if ok != (want != "") || ok && m.Module.Name != want {
+					t.Fatalf("%s: %#x is in %+v, want %q\n%s", name, addr, m, want, strings.Join(texts, "\n"))
+				}
+				off := uint64(0x1010)
+				if name == "Tizen" || want == "/lib/ld.so" {
+					off = 0x10
+				}
+				if ok && m.ModuleAddr(addr) != off {
+					t.Fatalf("%s: %#x is %s+%#x, want %#x\n%s", name, addr, want, m.ModuleAddr(addr), off, strings.Join(texts, "\n"))
+				}
+			}
+		}
+	}
+}
+
+// TestAnotherProcess adds lists one after the other, as they are or in another order, with nothing between them: those of the first process must not
+// count after those of the second.
+func TestAnotherProcess(t *testing.T) {
+	const base, libs = 0x55cf1954e000, 0x7f2000000000
+	random := rand.New(rand.NewPCG(3, 4))
+	for name, layout := range layouts {
+		for k, other := range [][2]uint64{{0x556000000000, 0x7f1000000000}, {0x550000000000, 0x7f3000000000}, {0x400000, 0x7f2100000000}, {base, libs}} {
+			for round := range 50 {
+				before, texts := layout(other[0], other[1]), layout(base, libs)
+				if round > 0 {
+					random.Shuffle(len(before), func(i, j int) { before[i], before[j] = before[j], before[i] })
+					random.Shuffle(len(texts), func(i, j int) { texts[i], texts[j] = texts[j], texts[i] })
+				}
+				p := New().Process("")
+				for i, text := range append(before, texts...) {
+					add(p, text, i+1)
+				}
+				for _, addr := range []uint64{other[0] + 0x1010, other[1] + 0x1010} {
+					if m, ok := p.Resolve(addr); ok && other[0] != base {
+						t.Fatalf("%s %d: %#x is in %s of the process before\n%s", name, k, addr, m.Module.Name, strings.Join(append(before, texts...), "\n"))
+					}
+				}
+				for addr, want := range map[uint64]string{base + 0x1010: "/bin/crash", libs + 0x1010: "/lib/libc.so.6", libs + 0x8010: "/lib/ld.so"} {
+					if m, ok := p.Resolve(addr); ok && m.Module.Name != want || !ok && round == 0 {
+						t.Fatalf("%s %d: %#x is in %+v, want %q\n%s", name, k, addr, m, want, strings.Join(append(before, texts...), "\n"))
+					}
+				}
+			}
+		}
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"qss-filter/ctxstate/ordered"
-	"qss-filter/symsrc"
 )
 
 // ranges holds mappings that do not overlap, sorted by address.
@@ -30,6 +29,20 @@ func (r *ranges) find(addr uint64) *Mapping {
 func (r *ranges) overlaps(start, last uint64) bool {
 	m := r.mappings.Get(r.mappings.Floor(last))
 	return m != nil && m.Last >= start
+}
+
+// overlapping returns the mappings that overlap the addresses start…last.
+func (r *ranges) overlapping(start, last uint64) []*Mapping {
+	var all []*Mapping
+	for p := r.mappings.Floor(last); ; p = r.mappings.Floor(all[len(all)-1].Start - 1) {
+		m := r.mappings.Get(p)
+		if m == nil || m.Last < start {
+			return all
+		}
+		if all = append(all, m); m.Start == 0 {
+			return all
+		}
+	}
 }
 
 // addFree adds m if it overlaps no other mapping, and reports whether it did.
@@ -182,118 +195,4 @@ func (p *Process) displace(added *Mapping) {
 			p.displaced = append(p.displaced, m)
 		}
 	}
-}
-
-// Listed is one line of a list of mappings.
-type Listed struct {
-	// List identifies the layout of the list.
-	List uint8
-	// Start and Last are the first and the last address, both inclusive.
-	Start, Last uint64
-	// Space is the space of Offset, which is the offset of Start in the module, if the list has one.
-	Space  symsrc.Space
-	Offset uint64
-	Mode   string
-	// Module is set if a file is mapped. Path is its path; Written is the text in the log if that differs.
-	Module        bool
-	Path, Written []byte
-	// BuildID is raw bytes.
-	BuildID string
-}
-
-// snapshot is the last list of mappings that a process printed. The next one replaces it.
-type snapshot struct {
-	layout uint8
-	line   int
-	start  uint64
-	// base is the lowest address of each module, for lists without offsets.
-	base    map[string]uint64
-	modules map[string]*Module
-	weight  int    // total weight of modules
-	last    uint64 // last address of all mappings
-	first   uint64 // first address of all mappings
-}
-
-// maxGap is the largest distance, in lines, between two mappings of one list.
-const maxGap = 64
-
-// AddListed adds a line of a list of mappings. line is its number in the log. A mapping that is more than maxGap lines after the last one,
-// or has a lower address or another layout, begins a new list.
-func (p *Process) AddListed(m *Listed, line int) {
-	p.touch()
-	l := p.list
-	if l == nil || l.layout != m.List || m.Start <= l.start || line-l.line > maxGap || line < l.line {
-		p.DropList()
-		l = &snapshot{layout: m.List, first: m.Start, base: map[string]uint64{}, modules: map[string]*Module{}}
-		p.list = l
-	}
-	l.line, l.start, l.last = line, m.Start, max(l.last, m.Last)
-	if m.Module {
-		p.mapListed(l, m)
-	}
-}
-
-// mapListed adds a mapping of the list to the process.
-func (p *Process) mapListed(l *snapshot, m *Listed) {
-	name := string(m.Path)
-	module := l.modules[name]
-	if module == nil {
-		if l.weight >= p.state.limits.modules {
-			return
-		}
-		p.age++
-		module = &Module{ID: uint64(len(l.modules)), Name: name, Written: string(m.Written), BuildID: m.BuildID, age: p.age}
-		l.modules[name], l.base[name] = module, m.Start
-		l.weight += module.weight()
-	}
-	p.age++
-	added := &Mapping{Start: m.Start, Last: m.Last, Module: module, Mode: m.Mode, Rel: m.Offset, Space: m.Space, age: p.age, listed: true}
-	if m.Space == symsrc.InImage {
-		added.Rel = m.Start - l.base[name]
-	}
-	p.update(func() { p.mapped.add(added) })
-	p.limit()
-}
-
-// LastListed returns the mapping of the last line of a list, or nil if that line has no file.
-func (p *Process) LastListed() *Mapping {
-	if p.list == nil {
-		return nil
-	}
-	if at := p.mapped.find(p.list.start); at != nil && at.listed && at.Start == p.list.start {
-		return at
-	}
-	return nil
-}
-
-// Listed reports whether the process has printed a list of its mappings.
-func (p *Process) Listed() bool { return p.list != nil }
-
-// TakeList replaces the list of mappings of the process by that of another one, which has none then.
-func (p *Process) TakeList(from *Process) {
-	p.DropList()
-	if p == from || from.list == nil {
-		return
-	}
-	list := from.list
-	taken := slices.DeleteFunc(from.mapped.all(), func(m *Mapping) bool { return !m.listed })
-	from.DropList()
-	p.touch()
-	p.age, p.list = max(p.age, from.age), list
-	p.update(func() {
-		for _, m := range taken {
-			p.mapped.add(m)
-		}
-	})
-	p.limit()
-}
-
-// DropList removes the mappings of the last list.
-func (p *Process) DropList() {
-	if p.list == nil {
-		return
-	}
-	first, last := p.list.first, p.list.last
-	p.list = nil
-	p.update(func() { p.mapped.dropListed(first, last) })
 }

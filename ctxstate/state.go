@@ -1,8 +1,8 @@
 // Package ctxstate stores the modules and mappings of each process in a log, and finds the module of an address and the address in that
 // module. It only stores state: packages markup and mappings parse the log.
 //
-// state.go has the processes, their limits, their modules and their mappings; ranges.go the mappings of a process by address, the lists
-// of mappings, and addresses of which only the low 32 bits are known.
+// state.go has the processes, their limits, their modules and their mappings; ranges.go the mappings of a process by address, and
+// addresses of which only the low 32 bits are known; list.go the lists of mappings.
 package ctxstate
 
 import (

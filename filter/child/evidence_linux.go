@@ -2,6 +2,7 @@ package child
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -121,6 +122,7 @@ func (f files) lasting(list []mapping, program uint64) (text []byte) {
 			seen[name] = true
 		}
 	}
+	slices.SortFunc(counts, func(a, b mapping) int { return cmp.Compare(a.start, b.start) })
 	for _, m := range counts {
 		if b := f.of(m); b != nil && b.movable && m.start >= lowest {
 			text = fmt.Appendf(text, "%016x-%016x r-x %x %x %s%s\n", m.start, m.end-1, m.offset, m.end-m.start, m.path, b.note)

@@ -315,6 +315,9 @@ func Announces(text []byte) int {
 	return 0
 }
 
+// Heads reports whether text is the line before a list.
+func Heads(text []byte) bool { return bytes.Contains(text, memoryMap) }
+
 // maxFileName is the length of the longest name of a file.
 const maxFileName = 255
 

@@ -47,14 +47,14 @@ func CheckMappings(list []byte) error {
 	return nil
 }
 
-// readList returns a process with a list of mappings.
+// readList returns a process with a list of mappings. What else stands in the text does not divide the list.
 func readList(list []byte) *Process {
 	p := &Process{Space: ctxstate.New().Process("")}
 	n := 0
 	for line := range bytes.Lines(list) {
-		n++
-		body, _ := scan.CutEnd(line)
-		ReadMapping(p.Space, body, n)
+		if body, _ := scan.CutEnd(line); ReadMapping(p.Space, body, n+1) {
+			n++
+		}
 	}
 	return p
 }

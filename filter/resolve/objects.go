@@ -19,7 +19,7 @@ func (r *Resolver) ApplyObjects(t *Thread, text []byte, line int) {
 			r.Processes.addBuildID(t.Process, string(m.Name[bytes.LastIndexByte(m.Name, '/')+1:]), m.BuildID)
 		case m.Last > 0:
 			t.Space.AddListed(&ctxstate.Listed{List: uint8(mappings.JSON), Start: m.Base, Last: m.Last, Space: symsrc.InImage, Mode: "rx",
-				Module: true, Path: m.Name, BuildID: string(m.BuildID)}, line)
+				Module: true, Path: m.Name, BuildID: string(m.BuildID), Apart: true}, line)
 			r.Mapped = true
 		default:
 			if t.bases == nil || len(t.bases) >= maxBases {

@@ -158,6 +158,9 @@ func (r *Resolver) ApplyListed(t *Thread, text []byte, line int) (mapping bool, 
 			r.Processes.addBuildID(t.Process, file, id)
 		}
 	}
+	if mappings.Heads(text) {
+		t.Space.EndList()
+	}
 	if mapping = ReadMapping(t.Space, text, line); mapping {
 		r.Mapped = true
 	}
