@@ -28,6 +28,7 @@ func (f *Filter) Line(ctx context.Context, dst, line []byte) (out []byte) {
 	l := f.readLine(line, f.line)
 	t := f.thread(l)
 	f.resolver.Prefetch.Expect(t)
+	f.resolver.Begin(l.Text[:f.parser.Prefix.Start])
 	dst = f.out.Begin(dst, f.line, line)
 	by := &f.parser.Prefix
 	if l.Left > 0 { // it is that of the text with what has left

@@ -74,6 +74,13 @@ func (f *Filter) Input(name string) {
 	}
 }
 
+// Written says when all of the log that follows was written, at the latest; the zero Time says that it is not known. From then on, lines of
+// files that no build ID verifies are marked where these may be newer than the log.
+func (f *Filter) Written(at time.Time) {
+	f.resolver.Written(at)
+	f.liner.known.init(&f.liner)
+}
+
 // Run carries a log from in to out, as stream.Stream.Run does.
 func (f *Filter) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 	return f.Stream().Run(ctx, in, out)

@@ -28,14 +28,20 @@ type provenFrame struct {
 	Functions            []struct {
 		Function, File string
 		Line           int
+		LineNow        bool `json:"line_now"`
 	}
 }
 
 // framesOf returns the frames of a log, resolved by this machine's files. own is set if these are known to be those that ran.
 func framesOf(t *testing.T, source symsrc.Source, log string, own bool) (frames []provenFrame) {
 	t.Helper()
-	out := runAll(t, filter.Options{Symbols: source, Own: own, JSON: &jsonl.Options{}}, strings.NewReader(log))
-	for line := range strings.Lines(out) {
+	return readFrames(t, runAll(t, filter.Options{Symbols: source, Own: own, JSON: &jsonl.Options{}}, strings.NewReader(log)))
+}
+
+// readFrames returns the frames of objects.
+func readFrames(t *testing.T, objects string) (frames []provenFrame) {
+	t.Helper()
+	for line := range strings.Lines(objects) {
 		var l struct{ Frames []provenFrame }
 		if err := json.Unmarshal([]byte(line), &l); err != nil {
 			t.Fatal(err)

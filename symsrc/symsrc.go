@@ -3,6 +3,7 @@
 package symsrc
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
 	"os"
@@ -98,6 +99,8 @@ type Frame struct {
 	Line, Column int
 	// Approx is set if the code at the address has line 0 and Line is that of the nearest row before it.
 	Approx bool
+	// LineNow is set if Line is that of the file as it is now, and nothing shows that the file is not newer than the log.
+	LineNow bool
 	// Entry is set for functions without a line, in answers in the style of llvm.
 	Entry Entry
 	// Origin says where Func is from.
@@ -105,6 +108,31 @@ type Frame struct {
 	// Offset is the distance of the address from the start of the variable or Named function, and Size the size of that
 	// function, or of the variable of a Global query, 0 if the file does not say; only in answers to such queries.
 	Offset, Size uint64
+}
+
+// Marks of lines, which follow them in texts.
+const (
+	ApproxMark  = " (approximate)"
+	LineNowMark = " (line of the file as it is now)"
+)
+
+// Mark returns what a text says of the frame's line, "" for nothing.
+func (f *Frame) Mark() string {
+	mark := ""
+	if f.Approx {
+		mark = ApproxMark
+	}
+	if f.LineNow && f.Line > 0 {
+		mark += LineNowMark
+	}
+	return mark
+}
+
+// CutMark cuts the marks of a line off the end of a text, and sets them in the frame.
+func (f *Frame) CutMark(text []byte) []byte {
+	text, f.LineNow = bytes.CutSuffix(text, []byte(LineNowMark))
+	text, f.Approx = bytes.CutSuffix(text, []byte(ApproxMark))
+	return text
 }
 
 // Answer is what a Source knows of one address.
@@ -242,6 +270,9 @@ type Files struct {
 	Retry func() bool `json:"-"`
 	// Watch reports whether Elf and Debug are still the files that were found; nil if no look is wanted.
 	Watch *Watch `json:"-"`
+	// Changed is when Elf or Debug was last changed, by its content or by its place: a file that was copied, unpacked or renamed to its
+	// path is not older than that. It is the zero Time if that is not known.
+	Changed time.Time `json:"-"`
 }
 
 // NothingFound is the Note of a module without any file.
@@ -251,7 +282,7 @@ const NothingFound = "elf not found"
 func (f *Files) Same(other *Files) bool {
 	one, two := *f, *other
 	for _, files := range []*Files{&one, &two} {
-		files.Tried, files.Lacked, files.Retry, files.Watch = nil, nil, nil, nil
+		files.Tried, files.Lacked, files.Retry, files.Watch, files.Changed = nil, nil, nil, nil, time.Time{}
 	}
 	return reflect.DeepEqual(&one, &two)
 }

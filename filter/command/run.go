@@ -241,7 +241,7 @@ func (j *job) stream(s *stream.Stream) (status int) {
 		}
 		return drain(func() { s.Abandon(patience) })
 	}
-	err := s.RunInputs(context.Background(), stream.Inputs{Names: j.inputs, Begin: j.begin(), Drain: drain, Open: j.opened, Check: j.checked(), Problem: func(err error) {
+	err := s.RunInputs(context.Background(), stream.Inputs{Names: j.inputs, Begin: j.begin, Drain: drain, Open: j.opened, Check: j.checked(), Problem: func(err error) {
 		complain("%v", inputProblem(err))
 		status = max(status, inputStatus(err))
 	}}, j.out)
@@ -251,16 +251,21 @@ func (j *job) stream(s *stream.Stream) (status int) {
 	return status
 }
 
-// begin returns what tells the filters of each input, nil if there is only one.
-func (j *job) begin() func(name string) {
-	if len(j.inputs) < 2 {
-		return nil
-	}
-	return func(name string) {
-		for _, f := range j.filters {
+// begin notes an input in the filters: when it was written, and its name if there are several.
+func (j *job) begin(name string, info fs.FileInfo) {
+	for _, f := range j.filters {
+		if f.Written(writtenAt(info)); len(j.inputs) > 1 {
 			f.Input(name)
 		}
 	}
+}
+
+// writtenAt returns when a log was written, as far as its file says.
+func writtenAt(info fs.FileInfo) (at time.Time) {
+	if info.Mode().IsRegular() {
+		at = info.ModTime()
+	}
+	return at
 }
 
 // unwritten reports that the output cannot be written.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"qss-filter/filter/scan"
+	"qss-filter/symsrc"
 )
 
 // indexFrom is bytes.Index from an offset, with offsets of b.
@@ -18,13 +19,13 @@ func indexFrom(b, sep []byte, from int) int {
 	return from + i
 }
 
-// endsWithLine reports whether text ends in `:LINE` or `:LINE:COLUMN`, perhaps with " (approximate)" or " (inlined)" after
+// endsWithLine reports whether text ends in `:LINE` or `:LINE:COLUMN`, perhaps with a mark of lines or " (inlined)" after
 // it or a parenthesis of inlining, or in `FILE(LINE,COLUMN)`: then the log names a source line already. A drive letter or a
 // symbol's "::" does not match.
 func (s *Search) endsWithLine(text []byte) bool {
 	text = bytes.TrimRight(text, " \t")
 	text = bytes.TrimSuffix(text, inlinedWord)
-	text = bytes.TrimSuffix(text, approxWord)
+	text = bytes.TrimSuffix(bytes.TrimSuffix(text, lineNowWord), approxWord)
 	closed := bytes.HasSuffix(text, closeParen)
 	text = bytes.TrimSuffix(text, closeParen)
 	i := scan.BackDigits(text, 0, len(text))
@@ -52,7 +53,8 @@ func endsWithParenLine(text []byte) bool {
 
 var (
 	inlinedWord = []byte(" (inlined)")
-	approxWord  = []byte(" (approximate)")
+	approxWord  = []byte(symsrc.ApproxMark)
+	lineNowWord = []byte(symsrc.LineNowMark)
 	closeParen  = []byte(")")
 	doubleColon = []byte("::")
 	inWord      = []byte(" in ")

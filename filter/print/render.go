@@ -51,11 +51,7 @@ func (w *renderer) appendPlace(dst []byte, a *resolve.Answer, i int) []byte {
 		return dst
 	}
 	dst = append(dst, ' ')
-	dst = w.appendFile(dst, a, i, fr.Column > 0)
-	if fr.Approx {
-		dst = append(dst, " (approximate)"...)
-	}
-	return dst
+	return append(w.appendFile(dst, a, i, fr.Column > 0), fr.Mark()...)
 }
 
 // appendFunc writes a function's name in its color.

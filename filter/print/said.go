@@ -30,8 +30,6 @@ var (
 	inWord = []byte(" in ")
 	// placeWords stand before the place of a function: gdb's ` at FILE:LINE` and ` from LIBRARY`.
 	placeWords = [...][]byte{[]byte(" at "), []byte(" from ")}
-	// approximate follows a line number that is that of the code before the address.
-	approximate = []byte(" (approximate)")
 )
 
 // readNamed reads a frame that the log names, such as `0x401136 in main /src/main.c:12:3 (a.out+0x1136)`, or gdb's
@@ -59,7 +57,7 @@ func readNamed(rest []byte) (fr symsrc.Frame) {
 		}
 		text = bytes.TrimRight(text[:i], " ")
 	}
-	text, fr.Approx = bytes.CutSuffix(text, approximate)
+	text = fr.CutMark(text)
 	at, skip := bytes.LastIndexByte(text, ' '), 1
 	if i := bytes.LastIndex(text, []byte(" /")); i >= 0 {
 		at = i

@@ -183,6 +183,7 @@ func (f *Frame) appendFunction(dst []byte, i int) []byte {
 		dst = appendInt(dst, "column", fr.Column)
 	}
 	dst = appendTrue(dst, "approximate", fr.Approx)
+	dst = appendTrue(dst, "line_now", fr.LineNow)
 	if fr.Offset > 0 {
 		dst = appendHex(dst, "offset", fr.Offset)
 	}

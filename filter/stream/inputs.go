@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 )
 
@@ -13,8 +14,8 @@ import (
 type Inputs struct {
 	// Names are paths; "-" is standard input.
 	Names []string
-	// Begin, if not nil, is called before an input is read, with its name.
-	Begin func(name string)
+	// Begin, if not nil, is called before an input is read, with its name and what it is.
+	Begin func(name string, info fs.FileInfo)
 	// Problem is called with the error of an input that cannot be read. The other inputs are read all the same.
 	Problem func(error)
 	// Drain is called before an input is read that is a pipe or a device. The function it returns is called after that.
@@ -33,9 +34,6 @@ var ErrDirectory = errors.New("is a directory")
 // *WriteError.
 func (s *Stream) RunInputs(ctx context.Context, in Inputs, out io.Writer) error {
 	for _, name := range in.Names {
-		if in.Begin != nil {
-			in.Begin(name)
-		}
 		err := s.runInput(ctx, name, &in, out)
 		var w *WriteError
 		if errors.As(err, &w) {
@@ -65,6 +63,9 @@ func (s *Stream) runInput(ctx context.Context, name string, inputs *Inputs, out 
 	}
 	if info.IsDir() {
 		return fmt.Errorf("read %s: %w", spoken(name), ErrDirectory)
+	}
+	if inputs.Begin != nil {
+		inputs.Begin(name, info)
 	}
 	r := io.Reader(in)
 	begin := &checked{File: in}

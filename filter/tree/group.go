@@ -376,7 +376,7 @@ type stack struct {
 // place is a function of a stack, as it is shown for its group.
 type place struct {
 	Func, File string
-	Line       string // line number, with " (approximate)" if it is
+	Line       string // line number, with symsrc.Frame.Mark
 	Module     string // base name
 	// Nameless is set for a frame without a name. Func is then the name that the log has, and Module includes the offset.
 	Nameless bool

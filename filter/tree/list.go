@@ -72,7 +72,7 @@ func (r *run) open(input string) ([]logFile, *tree, error) {
 		f.Close()
 	}
 	dir, name := filepath.Split(input)
-	return []logFile{{rel: filepath.ToSlash(input), tree: &tree{dir: dir}, path: name, size: info.Size()}}, &tree{dir: dir}, nil
+	return []logFile{{rel: filepath.ToSlash(input), tree: &tree{dir: dir}, path: name, size: info.Size(), written: info.ModTime()}}, &tree{dir: dir}, nil
 }
 
 // listModules reads all logs and writes the list of their modules.

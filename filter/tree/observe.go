@@ -221,16 +221,9 @@ func appendInModule(dst []byte, o *print.Observation) []byte {
 	return dst
 }
 
-// approximate follows a line number that is that of the code before the address.
-var approximate = []byte(" (approximate)")
-
 // appendLine appends the line number of a function.
 func appendLine(dst []byte, fr *symsrc.Frame) []byte {
-	dst = strconv.AppendInt(dst, int64(fr.Line), 10)
-	if fr.Approx {
-		dst = append(dst, approximate...)
-	}
-	return dst
+	return append(strconv.AppendInt(dst, int64(fr.Line), 10), fr.Mark()...)
 }
 
 func name(s string) string {

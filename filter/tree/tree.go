@@ -339,7 +339,9 @@ func (r *run) processLog(ctx context.Context, log *logFile) (err error) {
 		to = out
 	}
 	timed := r.timing.log()
-	err = r.filter(o).Run(ctx, stream.Steady(timed.reader(in)), timed.writer(to))
+	f := r.filter(o)
+	f.Written(log.written)
+	err = f.Run(ctx, stream.Steady(timed.reader(in)), timed.writer(to))
 	timed.done()
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"qss-filter/symsrc"
 )
@@ -24,6 +25,8 @@ type logFile struct {
 	path string
 	size int64 // when the tree was walked
 	read int64 // bytes that were read
+	// written is when the file was last written, when the tree was walked.
+	written time.Time
 }
 
 // tree is a directory of input files. If root is set, no symbolic link can lead out of it, even if directories are replaced meanwhile.
@@ -227,7 +230,7 @@ func (w *walker) file(rel string, link bool) {
 	case len(w.choice.Include) == 0 && isSource(rel):
 		w.problem(rel, errSource)
 	default:
-		w.logs = append(w.logs, logFile{rel: rel, tree: w.tree, path: path, size: info.Size()})
+		w.logs = append(w.logs, logFile{rel: rel, tree: w.tree, path: path, size: info.Size(), written: info.ModTime()})
 	}
 }
 

@@ -45,13 +45,20 @@ func (w *worker) processOf(l *line) string {
 	return partition + "." + all
 }
 
+// newFilter returns the filter of a process. Nothing says when its log was written, but for dates in the lines.
+func (w *worker) newFilter() *filter.Filter {
+	f := filter.New(w.opt.Filter)
+	f.Written(time.Time{})
+	return f
+}
+
 // open returns a process in its state before a line, from its last published message, its restore point, and
 // the lines after that. It adds messages of lines without one to out; all lines up to floor have one.
 func (p *partition) open(ctx context.Context, out []message, l *line, floor uint64) (*process, []message, error) {
 	w := p.w
 	_, subject, _ := strings.Cut(l.subject, ".")
 	key := w.key.keyOf(subject)
-	one := &process{subject: l.process, out: outSubject(w.opt.Out, key), name: stateName(key), renew: func() *filter.Filter { return filter.New(w.opt.Filter) }}
+	one := &process{subject: l.process, out: outSubject(w.opt.Out, key), name: stateName(key), renew: w.newFilter}
 	one.restart()
 	if err := w.lastPublished(ctx, one); err != nil {
 		return nil, out, err

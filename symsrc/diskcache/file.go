@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // TempPrefix begins the names of temporary files. They are hidden, and say in any directory which program left them.
@@ -178,6 +179,14 @@ type Stamp struct {
 // String returns the fields in order, with spaces between them.
 func (s Stamp) String() string {
 	return fmt.Sprint(s.Device, " ", s.Inode, " ", s.Size, " ", s.Mtime, " ", s.Ctime)
+}
+
+// Last returns when the file was last changed in any way: its content, its name or its owner. It is the zero Time for the zero Stamp.
+func (s Stamp) Last() time.Time {
+	if s == (Stamp{}) {
+		return time.Time{}
+	}
+	return time.Unix(0, max(s.Mtime, s.Ctime))
 }
 
 // ErrNotRegular is the error for a directory, a device, and whatever else is not a regular file.
