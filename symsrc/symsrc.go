@@ -5,7 +5,6 @@ package symsrc
 import (
 	"bytes"
 	"context"
-	"encoding/hex"
 	"os"
 	"reflect"
 	"strings"
@@ -452,34 +451,6 @@ func (r Range) Of(path string) string {
 	}
 	return path + "!" + r.Member
 }
-
-// maxBuildID bounds the bytes of a build ID: the longest in use are 20 (SHA-1) and 32 (SHA-256).
-const maxBuildID = 64
-
-// BuildID is the payload of an ELF file's NT_GNU_BUILD_ID note: raw bytes in a string, so that it can be compared and used as a key.
-type BuildID string
-
-// ParseBuildID reads hexadecimal digits of either case. An odd number of digits is padded with a zero on the left, as
-// llvm does. It returns false for an empty text, for other characters, and for more than 64 bytes.
-func ParseBuildID[T string | []byte](digits T) (BuildID, bool) {
-	n := len(digits)
-	if n == 0 || n > 2*maxBuildID {
-		return "", false
-	}
-	var padded [2 * maxBuildID]byte
-	var raw [maxBuildID]byte
-	k := n & 1
-	padded[0] = '0'
-	copy(padded[k:], digits)
-	m, err := hex.Decode(raw[:], padded[:n+k])
-	if err != nil {
-		return "", false
-	}
-	return BuildID(raw[:m]), true
-}
-
-// String returns the ID in lower-case hexadecimal digits.
-func (b BuildID) String() string { return hex.EncodeToString([]byte(b)) }
 
 // OptionError says which field of a package's Options is wrong. The caller replaces the field's name with that of a flag.
 type OptionError struct {

@@ -191,6 +191,11 @@ func (r *report) adviseModule(m *examined) {
 		r.adviseJava(m)
 		return
 	}
+	if _, unread := m.BuildID.Unread(); unread {
+		r.tryFor(m, "its build ID in the log, "+m.BuildID.Text()+", cannot be read", "If you know which files ran, name them by hand:",
+			fmt.Sprintf("  qss-filter symbolize FILE %#x", m.address))
+		return
+	}
 	where := "  qss-filter where " + r.given(r.FileFlags) + quoted(cmp.Or(m.BuildID.String(), m.Name))
 	switch m.status {
 	case symsrc.NotVerified.String():

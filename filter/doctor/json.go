@@ -96,7 +96,7 @@ func (t *tally) json() []kindJSON {
 
 // json returns a module with the places that were searched.
 func (m *examined) json() moduleJSON {
-	j := moduleJSON{Name: m.Name, Member: m.Member, BuildID: m.BuildID.String(), Frames: m.frames, Named: m.named, Line: m.line,
+	j := moduleJSON{Name: m.Name, Member: m.Member, BuildID: m.BuildID.Text(), Frames: m.frames, Named: m.named, Line: m.line,
 		Status: "ok", Found: m.used(), Asked: []placeJSON{}}
 	if m.bad() {
 		j.Status, j.Reason = m.status, cause(m)

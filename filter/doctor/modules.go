@@ -54,7 +54,7 @@ func (m *module) title() string {
 	if m.BuildID == "" {
 		return text + " (no build ID in the log)"
 	}
-	return text + " (BuildId: " + m.BuildID.String() + ")"
+	return text + " (BuildId: " + m.BuildID.Text() + ")"
 }
 
 // asked returns the file that has no symbol for an address: the program itself, if it was found.

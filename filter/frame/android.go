@@ -101,7 +101,7 @@ func (s *Search) androidModule(line []byte, start int, f *Frame) bool {
 		p = skipWide(line[:limit], p)
 		if v, e, ok := offsetGroup(line[:limit], p); ok {
 			f.InArchive, p, inner = v, e, true
-		} else if id, e, ok := buildID(line[:limit], p); ok {
+		} else if id, e, ok := scan.BuildID(line[:limit], p); ok {
 			f.BuildID, p = id, e
 		} else if e := s.closing(line[:limit], p); e > 0 {
 			if f.Hint.Empty() && e > p+2 {

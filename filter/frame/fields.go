@@ -57,7 +57,7 @@ func readFields(s *Search, line []byte, o, from int, f *Frame) bool {
 		f.Whole.End = max(f.Whole.End, f.Source.End)
 	}
 	if k := bytes.IndexByte(rest, '('); k >= 0 {
-		if id, e, ok := buildID(line, end+k); ok {
+		if id, e, ok := scan.BuildID(line, end+k); ok {
 			f.BuildID, f.Whole.End = id, max(f.Whole.End, e)
 		}
 	}

@@ -133,7 +133,7 @@ type Frame struct {
 	Gap Span
 	// Hint is the function that the log names, with the offset in it, where that does not stand in Gap.
 	Hint Span
-	// Module, Offset and BuildID (hexadecimal digits) as written. Module is empty where the log names it elsewhere (Dart) or
+	// Module, Offset and BuildID as written; symsrc.ReadBuildID reads that. Module is empty where the log names it elsewhere (Dart) or
 	// not at all; it may be a bare file name.
 	Module  Span
 	Off     Span

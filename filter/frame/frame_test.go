@@ -26,7 +26,7 @@ func TestFind(t *testing.T) {
 		{"#0 0x7f01 (/a.so+0x1) (Build ID: ab)", want{Numbered, "0", "0x7f01", "", "/a.so", "0x1", "ab", false, false}},
 		{"#0 0x7f01 (/a.so+0x1) (buildid: ab)", want{Numbered, "0", "0x7f01", "", "/a.so", "0x1", "ab", false, false}},
 		{"#0 0x7f01 (/a.so+0x1) (Buildid: )", want{Numbered, "0", "0x7f01", "", "/a.so", "0x1", "", false, false}},
-		{"#0 0x7f01 (/a.so+0x1) (Buildid: xyz)", want{Numbered, "0", "0x7f01", "", "/a.so", "0x1", "", false, false}},
+		{"#0 0x7f01 (/a.so+0x1) (Buildid: xyz)", want{Numbered, "0", "0x7f01", "", "/a.so", "0x1", "xyz", false, false}},
 		{"  #00 0x7f01 (/a.so+0x1)", want{Numbered, "00", "0x7f01", "", "/a.so", "0x1", "", false, false}},
 		{"#1 0x7f01 main (/a.so+0x1)", want{Numbered, "1", "0x7f01", " main", "/a.so", "0x1", "", false, false}},
 		{"#1 0x7f01 in f(int volatile*, int) (/a.so+0x1)", want{Numbered, "1", "0x7f01", " in f(int volatile*, int)", "/a.so", "0x1", "", false, false}},

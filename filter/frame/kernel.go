@@ -89,7 +89,9 @@ func kernelModule(line []byte, i int, f *Frame) {
 	close := end
 	var id Span
 	if line[end] == ' ' {
-		close = scan.HexEnd(line, end+1)
+		for close++; close < len(line) && line[close] > ' ' && line[close] != ']'; {
+			close++
+		}
 		id = span(end+1, close)
 	}
 	if close < len(line) && line[close] == ']' && (id == Span{} || !id.Empty()) {

@@ -39,7 +39,7 @@ func (s *Search) moduleFirst(line []byte, at, open int, num Span, n uint64, f *F
 	}
 	*f = Frame{Whole: span(at, end), Num: num, Number: n, Module: moduleName(line, o+1, plus), Off: span(plus+1, end-1),
 		Offset: off, Gap: span(end, end), Convention: Raw}
-	if id, e, ok := buildID(line[:limit], end); ok {
+	if id, e, ok := scan.BuildID(line[:limit], end); ok {
 		f.BuildID, f.Whole.End, f.Gap = id, e, span(e, e)
 	}
 	end = f.Whole.End
@@ -100,7 +100,7 @@ func (s *Search) module(line []byte, addrEnd, limit int, f *Frame) bool {
 	f.Whole.End = end
 	f.Done = s.endsWithLine(hint)
 	f.Convention = spelling(f, hint, open-gapEnd)
-	if id, e, ok := buildID(line[:limit], end); ok {
+	if id, e, ok := scan.BuildID(line[:limit], end); ok {
 		f.BuildID, f.Whole.End = id, e
 	}
 	return true

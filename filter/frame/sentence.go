@@ -61,7 +61,7 @@ func readSentence(s *Search, line []byte, plus, from int, f *Frame) bool {
 	if data {
 		readLocation(line, from+said-len(locationWord), open, f)
 	}
-	if id, e, ok := buildID(line, end); ok {
+	if id, e, ok := scan.BuildID(line, end); ok {
 		f.BuildID, f.Whole.End = id, e
 	}
 	return true

@@ -60,47 +60,6 @@ var (
 	inWord      = []byte(" in ")
 )
 
-// buildID reads a parenthesis that names a build ID, in any of the spellings met: (BuildId: …), (Buildid: …),
-// (Build-id:…), (Build ID: …). i is where it may begin, spaces included; end is after its `)`.
-func buildID(b []byte, i int) (id Span, end int, ok bool) {
-	i = scan.Spaces(b, i)
-	if i >= len(b) || b[i] != '(' {
-		return Span{}, i, false
-	}
-	i++
-	if i+7 > len(b) || !foldEqual(b[i:i+5], "build") {
-		return Span{}, i, false
-	}
-	i += 5
-	if b[i] == ' ' || b[i] == '-' {
-		i++
-	}
-	if i+3 > len(b) || !foldEqual(b[i:i+2], "id") || b[i+2] != ':' {
-		return Span{}, i, false
-	}
-	i = scan.Spaces(b, i+3)
-	end = scan.HexEnd(b, i)
-	id = span(i, end)
-	i = scan.Spaces(b, end)
-	if i >= len(b) || b[i] != ')' {
-		return Span{}, i, false
-	}
-	return id, i + 1, true
-}
-
-// foldEqual compares b with a lower-case word, blind to the case of ASCII letters.
-func foldEqual(b []byte, lower string) bool {
-	if len(b) != len(lower) {
-		return false
-	}
-	for i := range b {
-		if b[i]|0x20 != lower[i] {
-			return false
-		}
-	}
-	return true
-}
-
 // textEnd returns where the text of a line ends that holds from: before the spaces at its end, and before a line break, one of
 // a JSON string or one that is written as an escape. Beyond maxName it is cut.
 func (s *Search) textEnd(b []byte, from int) int {

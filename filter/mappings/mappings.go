@@ -244,22 +244,21 @@ func permissions(b []byte) (mode string, ok bool) {
 // modes are the permissions by their bits: 1 for r, 2 for w, 4 for x.
 var modes = [...]string{"", "r", "w", "rw", "x", "rx", "wx", "rwx"}
 
-// cutNotes takes the notes off an Android path: ` (BuildId: hex)`, ` (load bias 0x…)`.
+// cutNotes takes the notes off an Android path: ` (BuildId: …)`, ` (load bias 0x…)`.
 func cutNotes(b []byte) (path []byte, buildID string) {
 	if i := bytes.LastIndex(b, []byte(" (load bias ")); i >= 0 {
 		b = b[:i]
 	}
-	mark := []byte(" (BuildId: ")
-	i := bytes.LastIndex(b, mark)
-	if i < 0 || b[len(b)-1] != ')' {
-		return b, ""
+	for end := len(b); ; {
+		i := bytes.LastIndex(b[:end], []byte(" ("))
+		if i < 0 {
+			return b, ""
+		}
+		if id, e, ok := scan.BuildID(b, i); ok && e == len(b) {
+			return b[:i], string(symsrc.ReadBuildID(id.Of(b)))
+		}
+		end = i
 	}
-	digits := b[i+len(mark) : len(b)-1]
-	id, ok := scan.AppendBytes(nil, digits)
-	if len(digits)%2 == 1 || !ok && len(digits) > 0 {
-		return b, ""
-	}
-	return b[:i], string(id)
 }
 
 // unescapeOctal reads `\040` and the like, as proc(5) writes spaces and line breaks of a path.
@@ -342,13 +341,13 @@ var (
 func BuildID(text []byte) (module []byte, id symsrc.BuildID, ok bool) {
 	if i := bytes.Index(text, dartBuildID); i >= 0 {
 		digits, _, closed := bytes.Cut(text[i+len(dartBuildID):], []byte("'"))
-		id, ok = symsrc.ParseBuildID(digits)
-		return nil, id, ok && closed
+		id = symsrc.ReadBuildID(digits)
+		return nil, id, closed && id != ""
 	}
 	if before, _, is := bytes.Cut(text, clickHouseHash); is {
 		_, digits, stated := bytes.Cut(before, clickHouseID)
-		id, ok = symsrc.ParseBuildID(digits)
-		return clickHouse, id, ok && stated
+		id = symsrc.ReadBuildID(digits)
+		return clickHouse, id, stated && id != ""
 	}
 	if fields := bytes.SplitN(text, bar, 6); len(fields) == 6 && bytes.Equal(fields[0], moduleField) {
 		module = fields[1][bytes.LastIndexByte(fields[1], '/')+1:]
@@ -365,10 +364,14 @@ func BuildID(text []byte) (module []byte, id symsrc.BuildID, ok bool) {
 	}
 	module, _, _ = bytes.Cut(text[head+len(moduleHeadline):i], []byte(" "))
 	module = module[bytes.LastIndexByte(module, '/')+1:]
-	digits := bytes.TrimLeft(text[i+len(buildIDWord):], "= ")
+	stated := text[i+len(buildIDWord):]
+	digits := bytes.TrimLeft(stated, "= ")
 	if end := bytes.IndexAny(digits, " .,)"); end >= 0 {
 		digits = digits[:end]
 	}
-	id, ok = symsrc.ParseBuildID(digits)
-	return module, id, ok && len(module) > 0 && len(module) <= maxFileName
+	id = symsrc.ReadBuildID(digits)
+	if _, unread := id.Unread(); unread && !bytes.HasPrefix(stated, []byte("=")) && !bytes.HasSuffix(text[:i], []byte(" with ")) {
+		return nil, "", false // other words about a build ID
+	}
+	return module, id, id != "" && len(module) > 0 && len(module) <= maxFileName
 }

@@ -28,7 +28,7 @@ func TestParse(t *testing.T) {
 		"--->0000006d'682c1000-0000006d'6838ffff r-x         0     cf000  /data/lib.so": {mappings.Tombstone, 0x6d682c1000, 0x6d6838ffff, 0,
 			"rx", "/data/lib.so", "", symsrc.InFile},
 		"    0d5e6000-0d5e6fff r-x      1000      1000  /lib.so (BuildId: 53b)": {mappings.Tombstone, 0xd5e6000, 0xd5e6fff, 0x1000,
-			"rx", "/lib.so (BuildId: 53b)", "", symsrc.InFile},
+			"rx", "/lib.so", "053b", symsrc.InFile},
 		"b7461000 b75d2000 r-xp /lib/libc-2.13.so": {mappings.Tizen, 0xb7461000, 0xb75d1fff, 0, "rx", "/lib/libc-2.13.so", "", symsrc.InText},
 		"b7461000 b75d2000 rw-p /lib/libc-2.13.so": {mappings.Tizen, 0xb7461000, 0xb75d1fff, 0, "rw", "", "", symsrc.InText},
 		"\t0x55cf1954e000-0x55cf1954f000\t/bin/crash": {mappings.Sanitizer, 0x55cf1954e000, 0x55cf1954efff, 0, "", "/bin/crash", "",
@@ -106,7 +106,13 @@ func TestBuildID(t *testing.T) {
 			t.Errorf("%q: %q, %q, %v", c.text, module, id, ok)
 		}
 	}
-	for _, text := range []string{"", "build_id: '369f8e", "build_id: ''", "build-id 67f5bd", "Module  with build-id 67f5", "Module a with build-id xyz",
+	for _, text := range []string{"Module libfoo.so with build-id <none>", "Module libfoo.so from rpm foo, build-id=<none>"} {
+		module, id, ok := mappings.BuildID([]byte(text))
+		if written, unread := id.Unread(); !ok || string(module) != "libfoo.so" || !unread || written != "<none>" {
+			t.Errorf("%q: %q, %q, %v", text, module, id.Text(), ok)
+		}
+	}
+	for _, text := range []string{"", "build_id: '369f8e", "build_id: ''", "build-id 67f5bd", "Module  with build-id 67f5", "Module a without build-id.", "Module a has an odd build-id xyz",
 		"(version 24.4.1, no build id, git hash: 1a2b)", "see the build, git hash: 1a2b",
 		"Module|app.exe|1|app.pdb|669008F7B6EE44058CBD5F21BEB5B5CFe|0x1|0x2|1", "Module|a"} {
 		if module, id, ok := mappings.BuildID([]byte(text)); ok {

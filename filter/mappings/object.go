@@ -50,7 +50,7 @@ func Objects(text []byte, use func(m *Object)) {
 
 // object reads the module that an object states.
 func object(text []byte, o *scan.Object) (m Object, ok bool) {
-	m.BuildID, _ = symsrc.ParseBuildID(o.Text(text, "buildId").Of(text))
+	m.BuildID = symsrc.ReadBuildID(o.Text(text, "buildId").Of(text))
 	m.Name = o.Text(text, "path").Of(text)
 	if base := o.Text(text, "b"); !base.Empty() {
 		m.Base, ok = scan.Number(base.Of(text), 16)

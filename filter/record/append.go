@@ -113,7 +113,7 @@ func appendModule(dst []byte, name string, id symsrc.BuildID) []byte {
 	if id == "" {
 		return dst
 	}
-	return appendString(dst, "build_id", id.String())
+	return appendString(dst, "build_id", id.Text())
 }
 
 var kindNames = [...]string{Stack: "stack", Sentence: "sentence", Variable: "variable", Register: "register"}

@@ -97,8 +97,7 @@ func (o *memo) written(name, digits []byte) *Module {
 		return m
 	}
 	written := string(key)
-	id, _ := symsrc.ParseBuildID(digits)
-	m := o.module(name, id)
+	m := o.module(name, symsrc.ReadBuildID(digits))
 	if len(o.frames) >= memoLimit {
 		clear(o.frames)
 	}

@@ -121,8 +121,7 @@ func (s *queries) module(t *Thread, fr *parse.Frame) *Module {
 	case len(name) == 0 && len(id) == 0:
 		return nil
 	case len(fr.MemberText) > 0 || fr.InArchive > 0:
-		known, _ := symsrc.ParseBuildID(id)
-		return s.memo.member(name, fr.MemberText, fr.InArchive, known)
+		return s.memo.member(name, fr.MemberText, fr.InArchive, symsrc.ReadBuildID(id))
 	}
 	if len(id) == 0 && len(t.buildIDs) > 0 {
 		if known, ok := t.buildIDs[string(name[bytes.LastIndexByte(name, '/')+1:])]; ok {

@@ -181,6 +181,6 @@ func (m *Module) AppendID(dst []byte) []byte {
 		return dst
 	}
 	dst = append(dst, " (BuildId: "...)
-	dst = append(dst, m.BuildID.String()...)
+	dst = m.BuildID.Append(dst)
 	return append(dst, ')')
 }

@@ -30,7 +30,7 @@ func (f finder) Find(ctx context.Context, m symsrc.Module) *symsrc.Files {
 	if id == "" && f.client.opt.Programs && local != nil && !complete(local) && elfUsable(local) && local.ElfRange == (symsrc.Range{}) {
 		id = locate.FileID(local.Elf)
 	}
-	if id == "" || ctx.Err() != nil {
+	if _, unread := id.Unread(); unread || id == "" || ctx.Err() != nil {
 		return local
 	}
 	if local == nil {
@@ -60,7 +60,7 @@ func (f finder) Announce(ms []symsrc.Module) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, m := range ms {
-		if m.BuildID != "" && len(c.announced) < maxRunning && c.fetches[key{m.BuildID, Debuginfo}] == nil {
+		if _, unread := m.BuildID.Unread(); !unread && m.BuildID != "" && len(c.announced) < maxRunning && c.fetches[key{m.BuildID, Debuginfo}] == nil {
 			c.announced = append(c.announced, m)
 		}
 	}

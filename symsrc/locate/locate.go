@@ -196,6 +196,9 @@ func (l *Locator) indexObjects() error {
 // Find looks for the files of m, or returns the result of an earlier search, unless one of its files has changed. The result is
 // shared and must not be changed. If ctx ends first, its status is UnknownError and nothing is remembered.
 func (l *Locator) Find(ctx context.Context, m symsrc.Module) *symsrc.Files {
+	if files := m.BuildID.Unreadable(); files != nil {
+		return files
+	}
 	if len(m.Name) > 2*maxPath { // not a path, and too long to be remembered
 		m.Name = ""
 	}

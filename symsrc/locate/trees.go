@@ -40,6 +40,9 @@ func NewTrees(o Options) (t *Trees, err error) {
 
 // Find looks for the file of m. The context is only for Other and Fetch.
 func (t *Trees) Find(ctx context.Context, m symsrc.Module) *symsrc.Files {
+	if files := m.BuildID.Unreadable(); files != nil {
+		return files
+	}
 	if path := t.path(m.BuildID); path != "" {
 		return t.read(ctx, path)
 	}

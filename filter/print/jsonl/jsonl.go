@@ -273,8 +273,8 @@ func (r *Printer) frame(t *resolve.Thread, o *print.Observation, a *resolve.Answ
 	case o.Sentence:
 		fr.Kind = record.Sentence
 	}
-	if id, ok := symsrc.ParseBuildID(o.BuildID); ok && !o.Located {
-		fr.Module.BuildID = id
+	if !o.Located {
+		fr.Module.BuildID = symsrc.ReadBuildID(o.BuildID)
 	}
 	if a != nil {
 		r.answer(&fr, a)
