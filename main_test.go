@@ -108,7 +108,7 @@ var imports = map[string]string{
 	"filter/command":           "*",
 	"filter/command/cli":       "sgr",
 	"filter/corefile":          "symsrc",
-	"filter/doctor":            "filter filter/print/jsonl filter/record filter/resolve filter/unpack sgr symsrc",
+	"filter/doctor":            "filter filter/print/jsonl filter/record filter/resolve filter/unpack sgr symsrc symsrc/locate",
 	"filter/filtertest":        "symsrc symsrc/locate symsrc/object",
 	"filter/frame":             "filter/scan symsrc",
 	"filter/guard":             "",

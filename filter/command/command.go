@@ -15,6 +15,7 @@
 //	fleet.go      worker and publish
 //	other.go      import, schema, cache
 //	messages.go   diagnostics: their colors, the names of flags in them, the summary
+//	hints.go      what to do about frames without a name
 package command
 
 import (
@@ -41,7 +42,7 @@ var Program = cli.Program{
 	Commands: []*cli.Command{
 		{Args: "[FILE ...]", Note: "reads standard input without FILE, or for -", Common: common, Examples: examples, Setup: filterCommand,
 			Rewrite: rewrite, Config: configured},
-		{Name: "doctor", Args: "[LOG]", Note: "reads standard input without LOG", Most: 1, Common: doctorCommon, Rewrite: longForms,
+		{Name: "doctor", Args: "[LOG | -- COMMAND [ARGUMENT ...]]", Note: "reads standard input without LOG; a COMMAND is run, and its output is the log", Most: 1, Runs: true, Common: doctorCommon, Rewrite: longForms,
 			About: "explains why frames of a log have no names, and what to try", Setup: doctorCommand},
 		{Name: "tree", Args: "DIR", Most: 2, Common: treeCommon, Examples: treeExamples, Rewrite: longForms, Habits: treeHabits,
 			About: "reads all logs below a directory at once, and reports on their stacks", Setup: treeCommand},

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"github.com/mattn/go-isatty"
@@ -212,51 +211,9 @@ func frames(n int) string {
 	return fmt.Sprintf("%d frames", n)
 }
 
-// hints are lines about modules without symbols, at their first frames.
-type hints struct {
-	mu   sync.Mutex // the output of a command has two streams
-	told []symsrc.Module
-}
-
-// maxHints is how many modules are named while the log is read.
-const maxHints = 3
-
-// missing names a module without symbols.
-func (h *hints) missing(m symsrc.Module) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if len(h.told) >= maxHints || slices.Contains(h.told, m) {
-		return
-	}
-	h.told = append(h.told, m)
-	complain("no symbols for %s: try --symbols DIR", resolve.Title(m))
-}
-
-// writeBrief writes how many frames have no name, and what is to be tried. It writes nothing if there is no problem.
-func writeBrief(w io.Writer, s resolve.Summary, log string, theme *sgr.Theme) error {
-	var b strings.Builder
-	const prefix = "qss-filter:"
-	if unnamed := s.Unnamed(); unnamed > 0 {
-		fmt.Fprintf(&b, "%s %d of %s have no name: %s\n", theme.Alert(prefix), unnamed, frames(s.Frames), theme.Place("qss-filter doctor "+log))
-		missing := slices.DeleteFunc(slices.Clone(s.Modules), func(m resolve.Unresolved) bool { return !m.Unstripped })
-		if len(missing) > 0 {
-			more := ""
-			if n := len(missing) - 1; n > 0 {
-				more = fmt.Sprintf(" and %d more", n)
-			}
-			fmt.Fprintf(&b, "%s no symbols for %s%s: try %s\n", theme.Quiet(prefix), theme.Strong(missing[0].Title), more, theme.Place("--symbols DIR"))
-		}
-	}
-	if s.NoSource != "" {
-		fmt.Fprintf(&b, "%s none of the source files is there, the first is %s%s\n", theme.Alert(prefix), theme.Strong(s.NoSource), theme.Quiet(sourceAdvice))
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
 // writeSummary writes which modules' frames could not be resolved, and why, one module per line, and whether all source files are
 // missing, or that all frames have names.
-func writeSummary(w io.Writer, s resolve.Summary, _ string, theme *sgr.Theme) error {
+func writeSummary(w io.Writer, s resolve.Summary, a *advice, theme *sgr.Theme) error {
 	var b strings.Builder
 	const prefix = "qss-filter:"
 	switch unnamed := s.Unnamed(); {
@@ -279,6 +236,7 @@ func writeSummary(w io.Writer, s resolve.Summary, _ string, theme *sgr.Theme) er
 		if s.Forgotten > 0 {
 			fmt.Fprintf(&b, "%s %6d  of modules that came before: there were too many to list\n", theme.Quiet(prefix), s.Forgotten)
 		}
+		a.writeFound(&b, theme)
 	}
 	if s.NoSource != "" {
 		fmt.Fprintf(&b, "%s none of the source files is there, the first is %s%s\n", theme.Alert(prefix), theme.Strong(s.NoSource), theme.Quiet(sourceAdvice))

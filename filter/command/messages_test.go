@@ -146,11 +146,11 @@ func TestSummary(t *testing.T) {
 		{resolve.Summary{Tally: tally(1, 0), NoSource: "/src/p.c"}, "qss-filter: all frames have names: 1\nqss-filter: none of the source files is there, the first is /src/p.c; pass --source-root DIR or --path-map FROM=TO\n"},
 	} {
 		var out strings.Builder
-		if err := writeSummary(&out, c.s, "", nil); err != nil || out.String() != c.want {
+		if err := writeSummary(&out, c.s, &advice{}, nil); err != nil || out.String() != c.want {
 			t.Errorf("%+v:\n got %q, %v\nwant %q", c.s, out.String(), err, c.want)
 		}
 		out.Reset()
-		if err := writeSummary(&out, c.s, "", sgr.NewTheme(true)); err != nil || string(sgr.Uncolored(nil, []byte(out.String()))) != c.want ||
+		if err := writeSummary(&out, c.s, &advice{}, sgr.NewTheme(true)); err != nil || string(sgr.Uncolored(nil, []byte(out.String()))) != c.want ||
 			strings.Contains(out.String(), "\x1b") != (c.want != "") {
 			t.Errorf("%+v: in color %q, %v", c.s, out.String(), err)
 		}
@@ -178,7 +178,7 @@ func TestBrief(t *testing.T) {
 			"qss-filter: 9 of 21 frames have no name: qss-filter doctor 'a log'\nqss-filter: no symbols for b\\x1b.so (BuildId 01): try --symbols DIR\n"},
 	} {
 		var out strings.Builder
-		if err := writeBrief(&out, c.s, "'a log'", nil); err != nil || out.String() != c.want {
+		if err := writeBrief(&out, c.s, &advice{doctor: "qss-filter doctor 'a log'"}, nil); err != nil || out.String() != c.want {
 			t.Errorf("%+v:\n got %q, %v\nwant %q", c.s, out.String(), err, c.want)
 		}
 	}

@@ -15,7 +15,6 @@ import (
 	"qss-filter/filter"
 	"qss-filter/filter/child"
 	"qss-filter/filter/command/cli"
-	"qss-filter/filter/doctor"
 	"qss-filter/filter/importer"
 	"qss-filter/filter/llvm"
 	"qss-filter/filter/stream"
@@ -194,14 +193,8 @@ func (j *job) closeOutput() error {
 
 // wrap runs a command and filters its output.
 func (j *job) wrap(o filter.Options) (status int, err error) {
-	o.Own = true
 	maps := child.NewMaps()
-	o.Maps = func() (lists [][]byte) {
-		for _, s := range maps.All() {
-			lists = append(lists, s.Text)
-		}
-		return lists
-	}
+	ownMaps(&o, maps)
 	another, end, err := j.open(o)
 	if err != nil {
 		return cli.Usage, err
@@ -220,6 +213,17 @@ func (j *job) wrap(o filter.Options) (status int, err error) {
 		status = j.unresolved()
 	}
 	return status, err
+}
+
+// ownMaps makes a filter read the output of a command of its own, whose mappings are known.
+func ownMaps(o *filter.Options, maps *child.Maps) {
+	o.Own = true
+	o.Maps = func() (lists [][]byte) {
+		for _, s := range maps.All() {
+			lists = append(lists, s.Text)
+		}
+		return lists
+	}
 }
 
 // leftBehind names the processes that a command has left with its output.
@@ -307,19 +311,12 @@ func (j *job) summarize() (status int) {
 		filters = j.filters[:1]
 	}
 	for _, f := range filters {
-		if err := write(os.Stderr, f.Summary(), j.logName(), messages.Load()); err != nil {
+		s := f.Summary()
+		if err := write(os.Stderr, s, j.advise(s), messages.Load()); err != nil {
 			return cli.Failed
 		}
 	}
 	return cli.OK
-}
-
-// logName returns the log's name for a command line: LOG if there is not exactly one file.
-func (c *config) logName() string {
-	if len(c.command) > 0 || len(c.inputs) != 1 || c.inputs[0] == "-" {
-		return "LOG"
-	}
-	return doctor.Quoted(c.inputs[0])
 }
 
 // patience bounds the time to clean up after a signal: the reader of the output may

@@ -31,6 +31,7 @@ type config struct {
 	style   style
 	output  string   // a file in place of standard output
 	out     *os.File // where the log goes
+	hints   *hints   // nil if none are written while the log is read
 
 	symbols  *chain.Options
 	options  filter.Options
@@ -185,7 +186,8 @@ func (c *config) filterOptions() (o filter.Options, end func(), err error) {
 	o.Names.Base, o.Names.Relative = c.llvm.Basenames, c.llvm.RelativeNames
 	o.Warn, o.Narrow, o.Trust = warn, isTerminal(c.out), trustFiles
 	if c.live() && isTerminal(os.Stderr) && !c.style.quiet && c.style.summary != "never" {
-		o.Missing = (&hints{}).missing
+		c.hints = &hints{}
+		o.Missing = c.hints.missing
 	}
 	return o, end, nil
 }

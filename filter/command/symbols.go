@@ -6,8 +6,10 @@ import (
 	"flag"
 	"os"
 	"strings"
+	"time"
 
 	"qss-filter/filter"
+	"qss-filter/filter/child"
 	"qss-filter/filter/command/cli"
 	"qss-filter/filter/doctor"
 	"qss-filter/filter/print/jsonl"
@@ -104,7 +106,11 @@ func whereCommand(fs *cli.Flags) cli.Run {
 	}
 }
 
-// doctorCommand is `qss-filter doctor LOG`. Its status is cli.Failed if a frame has no name, or if there are no frames.
+// searchTime bounds how long doctor looks for files that no flag names.
+const searchTime = 3 * time.Second
+
+// doctorCommand is `qss-filter doctor LOG`, or `qss-filter doctor -- COMMAND`. Its status is cli.Failed if a frame has no name, or if there
+// are no frames.
 func doctorCommand(fs *cli.Flags) cli.Run {
 	c := newConfig(fs)
 	var asJSON bool
@@ -119,8 +125,8 @@ func doctorCommand(fs *cli.Flags) cli.Run {
 		if err := c.check(); err != nil {
 			return cli.Usage, &cli.Misuse{Err: err}
 		}
-		if c.inputs, c.command = fs.Args(), nil; len(c.inputs) == 0 {
-			c.inputs = []string{"-"}
+		if path := pathOf(os.Stdin); c.inputs[0] == "-" && path != "" && len(c.command) == 0 {
+			c.inputs[0] = path
 		}
 		o := c.options
 		o.Trust = trustFiles
@@ -137,13 +143,19 @@ func doctorCommand(fs *cli.Flags) cli.Run {
 			return cli.Usage, err
 		}
 		defer end()
-		d := doctor.Options{Log: c.inputs[0], JSON: asJSON, Running: running, Finder: finder, Roots: len(s.Files.Rootfs) > 0, Servers: s.Servers.Servers(),
+		d := doctor.Options{Log: c.inputs[0], Argv: c.command, Search: searchTime, JSON: asJSON, Process: process, Finder: finder, Roots: len(s.Files.Rootfs) > 0, Servers: s.Servers.Servers(),
 			ServersOff: s.Servers.Off, Cache: s.Cache.Check, Owner: doctor.Owner, Theme: theme(os.Stdout, c.style.color), Links: toolUses(),
 			Flags: fs.Given(func(name string) bool { return name != "json" && name != "color" }), FileFlags: fs.Given(ofFiles()),
 			New: func(j jsonl.Options) (*filter.Filter, func(), error) {
 				o.Symbols, o.JSON = source, &j
 				return c.extras.Open(o)
 			}}
+		if len(c.command) > 0 {
+			d.Command = c.through(&o)
+		}
+		if c.inputs[0] == "-" && !isTerminal(os.Stdin) { // Ctrl-C ends what writes the log, and is followed by the report
+			defer drain(func() {})()
+		}
 		healthy, err := doctor.Run(context.Background(), d, os.Stdout)
 		switch {
 		case err != nil:
@@ -158,10 +170,22 @@ func doctorCommand(fs *cli.Flags) cli.Run {
 	}
 }
 
-// running reports whether this machine has a process of an ID whose mappings can be read.
-func running(pid string) bool {
-	_, err := os.Stat("/proc/" + pid + "/maps")
-	return err == nil
+// through returns what runs the command and passes its output through a filter, which has the options o. The output is seen by the filter alone.
+func (c *config) through(o *filter.Options) func(ctx context.Context, f *filter.Filter) error {
+	maps := child.NewMaps()
+	ownMaps(o, maps)
+	return func(ctx context.Context, f *filter.Filter) error {
+		nothing, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		defer nothing.Close()
+		run := c.child
+		run.Argv, run.Maps, run.Warn, run.New = c.command, maps, warn, f.Stream
+		run.Stdin, run.Stdout, run.Stderr = os.Stdin, nothing, nothing // both are one stream
+		_, err = child.Run(ctx, run)
+		return err
+	}
 }
 
 // ofFiles returns a function that reports whether a flag says where symbols are. Every command that looks for symbols has such flags.

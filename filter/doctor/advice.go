@@ -15,22 +15,36 @@ import (
 )
 
 // advice is one thing to try: its subject, its modules, and lines of text, of which those that begin with
-// a space are commands.
+// a space are commands. If it is short, the only line follows the subject.
 type advice struct {
 	what    string
 	modules []string
 	lines   []string
+	short   bool
 }
 
 // publicServer serves many distributions (sourceware.org/elfutils/Debuginfod.html).
 const publicServer = "https://debuginfod.elfutils.org/"
 
-// log returns the log's name for a command line.
+// log returns the log for the end of a command line, with a space before it: its name, or the command that writes it. It is "" for a pipe,
+// in which the command stands in place of this one.
 func (o *Options) log() string {
-	if o.Log == "-" {
-		return "LOG"
+	switch {
+	case len(o.Argv) > 0:
+		return " " + Command(o.Argv)
+	case o.Log == "-":
+		return ""
 	}
-	return Quoted(o.Log)
+	return " " + Quoted(o.Log)
+}
+
+// Command returns a command to be run for a command line of a shell.
+func Command(argv []string) string {
+	text := "--"
+	for _, word := range argv {
+		text += " " + quoted(word)
+	}
+	return text
 }
 
 // Quoted returns the path of a log for a command line of a shell.
@@ -43,11 +57,19 @@ func Quoted(path string) string {
 
 // again returns the command that filters the log again, with the given flags and more.
 func (o *Options) again(flags string) string {
-	return "  qss-filter " + o.given(o.Flags) + flags + " " + o.log()
+	return "  " + o.With(flags)
+}
+
+// With is again without the indentation of a command.
+func (o *Options) With(flags string) string { return "qss-filter " + given(o.Flags) + flags + o.log() }
+
+// Again returns the command that examines the log again.
+func (o *Options) Again() string {
+	return strings.TrimSuffix("qss-filter doctor "+given(o.Flags), " ") + o.log()
 }
 
 // given returns flags for a command line, with a space after each.
-func (o *Options) given(flags []string) (text string) {
+func given(flags []string) (text string) {
 	for _, f := range flags {
 		text += quoted(f) + " "
 	}
@@ -59,7 +81,7 @@ func quoted(path string) string {
 	if strings.Trim(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/+-=@%,") == "" {
 		return path
 	}
-	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'" // also of ""
 }
 
 // try adds advice, unless it is there already.
@@ -80,15 +102,16 @@ func (r *report) tryFor(m *examined, what string, lines ...string) {
 			return
 		}
 	}
-	r.advice = append(r.advice, advice{what, []string{m.title()}, lines})
+	r.advice = append(r.advice, advice{what: what, modules: []string{m.title()}, lines: lines})
 }
 
 // advise collects what to try.
-func (r *report) advise() {
+func (r *report) advise(ctx context.Context) {
 	s := r.survey
 	if what, todo := wrongStart(s.head); what != "" {
-		r.try("the input is "+what, "  "+strings.ReplaceAll(todo, "%s", r.log()))
+		r.try("the input is "+what, "  "+strings.ReplaceAll(todo, " %s", r.log()))
 	}
+	served := r.searched(ctx)
 	r.adviseMappings()
 	if s.nowhere.by[resolve.NoProgram] != nil {
 		r.try("addresses of a board, which has one program", "Name its ELF file, of the build that ran, and no other symbols:", r.again("--symbols FIRMWARE.elf"))
@@ -97,14 +120,14 @@ func (r *report) advise() {
 		r.try(count(s.cut32, "address")+" cut to 32 bits, of which several modules may be meant",
 			"Have the program print its modules alone, or use a build of LLVM that prints whole addresses.")
 	}
-	for _, m := range r.modules {
-		if m.bad() {
-			r.adviseModule(&m)
+	for i := range r.modules {
+		if m := &r.modules[i]; m.bad() && !served[i] {
+			r.adviseModule(m)
 		}
 	}
-	if r.searchedInVain() && len(r.Servers) == 0 && !r.ServersOff {
+	if r.searchedInVain(served) && len(r.Servers) == 0 && !r.ServersOff {
 		r.try("no debuginfod server was asked, since DEBUGINFOD_URLS is not set",
-			fmt.Sprintf("  DEBUGINFOD_URLS=%s qss-filter doctor %s%s", publicServer, r.given(r.Flags), r.log()))
+			"  DEBUGINFOD_URLS="+publicServer+" "+r.Again())
 	}
 	if s.unverified > 0 {
 		r.try(count(s.unverified, "frame")+" with an unverified name: the log has no build ID, and the file was found by its name",
@@ -128,9 +151,9 @@ func (r *report) advise() {
 }
 
 // searchedInVain reports whether a server could have helped.
-func (r *report) searchedInVain() bool {
-	for _, m := range r.modules {
-		if m.bad() && m.BuildID != "" && (m.status == "NOT_FOUND" || m.status == "MISMATCH_BUILD_ID" || m.status == "INCOMPLETE" || m.status == "NO_SYMBOL") {
+func (r *report) searchedInVain(served map[int]bool) bool {
+	for i, m := range r.modules {
+		if m.bad() && !served[i] && m.BuildID != "" && (m.status == "NOT_FOUND" || m.status == "MISMATCH_BUILD_ID" || m.status == "INCOMPLETE" || m.status == "NO_SYMBOL") {
 			return true
 		}
 	}
@@ -164,21 +187,27 @@ func (r *report) adviseMappings() {
 		r.try(what, "Mappings that cover them are in the log, of another process. If that is the same:", r.again("--process-key=none"))
 	case len(s.mapped) > 0:
 		r.try(what, fmt.Sprintf("The log has %d mappings, none of which covers them: the list is of another process, or not complete.", len(s.mapped)))
+	case len(r.Argv) > 0:
+		r.try(what, "They are in no file that lies where it does for as long as the command runs: in a library that was unloaded, or in code that was made while it ran.")
 	default:
-		r.try(what, append(r.mappings(), "Or let the filter start the program, and read them from it:", "  qss-filter "+r.given(r.Flags)+"-- COMMAND")...)
+		r.try(what, append(r.mappings(), "Or let the filter start the program, and read them from it:", "  qss-filter "+given(r.Flags)+"-- COMMAND")...)
 	}
 }
 
 // mappings returns lines about where mappings are that the log does not have: /proc while the process runs, then its core file.
 func (r *report) mappings() []string {
-	for _, p := range r.survey.unmapped {
-		if pid, ok := strings.CutPrefix(p.process, "#"); ok && r.Running != nil && r.Running(pid) {
-			return []string{"The log has no mappings. If process " + pid + " of this machine is still the one that wrote it, take them from there:",
-				"  cp /proc/" + pid + "/maps maps.txt", r.again("--maps maps.txt")}
+	wrote := "PID"
+	for pid, places := range r.survey.writers() {
+		if r.Process != nil && r.Process(pid).wrote(r.written, places) {
+			return []string{"The log has no mappings. Process " + pid + " of this machine runs since before that, and has code at these addresses:",
+				r.again("--maps /proc/" + pid + "/maps")}
+		}
+		if wrote == "PID" {
+			wrote = pid
 		}
 	}
 	return []string{"The log has no mappings. A process that has ended left them in its core file, if there is one:",
-		"  coredumpctl dump PID --output core", r.again("--maps core")}
+		"  coredumpctl dump " + wrote + " --output core", r.again("--maps core")}
 }
 
 // adviseModule adds advice for a module's frames.
@@ -196,7 +225,7 @@ func (r *report) adviseModule(m *examined) {
 			fmt.Sprintf("  qss-filter symbolize FILE %#x", m.address))
 		return
 	}
-	where := "  qss-filter where " + r.given(r.FileFlags) + quoted(cmp.Or(m.BuildID.String(), m.Name))
+	where := "  qss-filter where " + given(r.FileFlags) + quoted(cmp.Or(m.BuildID.String(), m.Name))
 	switch m.status {
 	case symsrc.NotVerified.String():
 		r.tryFor(m, "the log has no build ID, and its stacks do not prove that this machine's file is the one that ran", "If the log is of this machine:",
@@ -263,7 +292,7 @@ func (r *report) missing(m *examined, why string) {
 	if strings.HasPrefix(m.Name, "/") && !r.Roots {
 		lines = append(lines, "If it is of another machine, give the root of that machine's files:", r.again("--rootfs DIR"))
 	}
-	if of(m.Name, "/lib", "/usr/lib", "/lib64", "/usr/lib64", "/bin", "/usr/bin", "/sbin", "/usr/sbin", "/usr/libexec") {
+	if OfSystem(m.Name) {
 		lines = append(lines, r.packaged(m)...)
 	}
 	if m.BuildID == "" {

@@ -5,6 +5,8 @@
 //	modules.go  how each module was searched for; lines that look nearly like frames, and why they are not
 //	report.go   all of that in words
 //	advice.go   what to try next
+//	found.go    files that no flag names
+//	process.go  whether a process that runs is the one that wrote the log
 //	json.go     the same as JSON
 package doctor
 
@@ -19,6 +21,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"qss-filter/filter"
 	"qss-filter/filter/print/jsonl"
@@ -33,6 +36,9 @@ import (
 type Options struct {
 	// Log is the path of the log; "-" is standard input.
 	Log string
+	// Argv is a command whose output is the log, in place of Log, and Command runs it and passes what it writes through the filter.
+	Argv    []string
+	Command func(ctx context.Context, f *filter.Filter) error
 	// Flags are the given flags, each one --NAME or --NAME=VALUE, and FileFlags those of them that say where
 	// symbols are. The commands in the advice repeat them.
 	Flags, FileFlags []string
@@ -53,17 +59,24 @@ type Options struct {
 	// Owner returns the name of the distribution's package that has a local file, and the command that installs its
 	// debug information; both are "" if they are not known. It may be nil.
 	Owner func(path string) (name, install string)
-	// Running reports whether this machine has a process of that ID. It may be nil.
-	Running func(pid string) bool
+	// Process returns what this machine has under the ID of a process. It may be nil.
+	Process func(pid string) Process
+	// Search bounds how long files are looked for that no flag names; 0 for not at all.
+	Search time.Duration
 	// JSON is set if the report is a JSON object.
 	JSON bool
 	// Links are what the names of other tools under which this program is installed are for, a line each.
 	Links []string
+
+	written time.Time // when the log was last written, if that is known
 }
 
 // Run reads the log and writes the report. healthy reports whether there are frames and every one has a name. It
 // fails if the log cannot be read or the report cannot be written.
 func Run(ctx context.Context, o Options, out io.Writer) (healthy bool, err error) {
+	if len(o.Argv) > 0 {
+		return o.examine(ctx, nil, out)
+	}
 	in := os.Stdin
 	if o.Log != "-" {
 		if in, err = os.Open(o.Log); err != nil {
@@ -76,6 +89,9 @@ func Run(ctx context.Context, o Options, out io.Writer) (healthy bool, err error
 		return false, fmt.Errorf("%s: %w", o.Log, err)
 	}
 	defer end()
+	if info, err := in.Stat(); err == nil && info.Mode().IsRegular() {
+		o.written = info.ModTime()
+	}
 	return o.examine(ctx, log, out)
 }
 
@@ -92,31 +108,24 @@ func unpacked(in *os.File) (log io.Reader, end func(), err error) {
 	return log, end, err
 }
 
-// examine is Run for an open log.
+// examine is Run for an open log, nil for a command.
 func (o *Options) examine(ctx context.Context, in io.Reader, out io.Writer) (healthy bool, err error) {
 	s := newSurvey()
 	f, end, err := o.New(jsonl.Options{Each: s.line})
 	if err != nil {
 		return false, err
 	}
-	b := bufio.NewReaderSize(in, headLen)
-	s.head, err = b.Peek(headLen)
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
-		end()
-		return false, err
-	}
-	s.head = append([]byte(nil), s.head...)
-	err = f.Run(ctx, b, io.Discard)
+	err = o.read(ctx, f, s, in)
 	end()
 	if err != nil {
-		return false, fmt.Errorf("%s: %w", o.Log, err)
+		return false, err
 	}
 	r := &report{Options: o, survey: s}
 	for _, m := range s.ordered() {
 		r.modules = append(r.modules, o.examined(ctx, m))
 	}
 	r.near = s.near.kinds()
-	r.advise()
+	r.advise(ctx)
 	if o.JSON {
 		r.writeJSON()
 	} else {
@@ -126,6 +135,23 @@ func (o *Options) examine(ctx context.Context, in io.Reader, out io.Writer) (hea
 		return false, err
 	}
 	return s.all() > 0 && s.named() == s.all(), nil
+}
+
+// read passes the log through the filter.
+func (o *Options) read(ctx context.Context, f *filter.Filter, s *survey, in io.Reader) error {
+	if len(o.Argv) > 0 {
+		return o.Command(ctx, f)
+	}
+	b := bufio.NewReaderSize(in, headLen)
+	head, err := b.Peek(headLen)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
+		return err
+	}
+	s.head = slices.Clone(head)
+	if err := f.Run(ctx, b, io.Discard); err != nil {
+		return fmt.Errorf("%s: %w", o.Log, err)
+	}
+	return nil
 }
 
 // headLen is how many of a log's first bytes are checked for the format of the file.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 
 	"qss-filter/filter"
@@ -51,6 +52,14 @@ func (s files) Frames(ctx context.Context, q symsrc.Addr) (a symsrc.Answer) {
 		a.Frames = []symsrc.Frame{{Func: "f", File: "f.c", Line: 1}}
 	}
 	return a
+}
+
+// program is the process 4711 and no other.
+func program(pid string) (p Process) {
+	if pid == "4711" {
+		p.Maps, p.Started = "555500000000-555500001000 r--p 00000000 08:01 7 /usr/bin/x\n555500001000-555500002000 r-xp 00001000 08:01 7 /usr/bin/x\n666600000000-666600002000 rw-p 00000000 00:00 0 [heap]\n", time.Unix(100, 0)
+	}
+	return p
 }
 
 // TestRun is a table of logs, with what the report must say and must not.
@@ -100,8 +109,12 @@ func TestRun(t *testing.T) {
 			want: []string{"qss-filter '--symbols=my dir' --process-key=none --symbols DIR the.log\n", "qss-filter where '--symbols=my dir' /x/twice.so\n"}},
 		{name: "no mappings", log: "    @     0x555500001020 f\n", want: []string{"1 address in no known mapping", "The log has no mappings. A process that has ended left them in its core file",
 			"coredumpctl dump PID --output core\n       qss-filter --maps core the.log\n", "qss-filter -- COMMAND\n"}, never: []string{"/proc"}},
-		{name: "no mappings, of a process that runs", log: "01-02 03:04:05.678  4711  4712 E crash:     @     0x555500001020 f\n", o: Options{Running: func(pid string) bool { return pid == "4711" }},
-			want: []string{"If process 4711 of this machine is still", "cp /proc/4711/maps maps.txt\n       qss-filter --maps maps.txt the.log\n"}, never: []string{"core"}},
+		{name: "no mappings, of a process that runs", log: "01-02 03:04:05.678  4711  4712 E crash:     @     0x555500001020 f\n", o: Options{Process: program},
+			want: []string{"Process 4711 of this machine runs since before that", "qss-filter --maps /proc/4711/maps the.log\n"}, never: []string{"core"}},
+		{name: "no mappings, of a process whose ID is another's now", log: "01-02 03:04:05.678  4711  4712 E crash:     @     0x666600001020 f\n", o: Options{Process: program},
+			want: []string{"coredumpctl dump 4711 --output core\n       qss-filter --maps core the.log\n"}, never: []string{"/proc"}},
+		{name: "no mappings, of a process whose ID a later one has", log: "01-02 03:04:05.678  4711  4712 E crash:     @     0x555500001020 f\n", o: Options{Process: program, written: time.Unix(99, 0)},
+			want: []string{"coredumpctl dump 4711 --output core\n"}, never: []string{"/proc"}},
 		{name: "mappings below", log: "    @     0x555500001020 f\n" + strings.Repeat("x\n", 20) + ranges, want: []string{"Mappings that cover them come below", "qss-filter --lookahead=41 the.log"}},
 		{name: "mappings of another", log: "==7==ERROR: AddressSanitizer: x\n" + ranges + "==8==ERROR: AddressSanitizer: x\n    @     0x555500001020 f\n",
 			want: []string{"of another process", "qss-filter --process-key=none the.log"}},

@@ -61,7 +61,7 @@ type (
 // writeJSON writes the report as one line of JSON.
 func (r *report) writeJSON() {
 	s := r.survey
-	j := reportJSON{Log: r.Log, Lines: s.lines, Bytes: s.bytes, Frames: s.all(), Named: s.named(), NamedInLog: s.of(resolve.InLog),
+	j := reportJSON{Log: r.source(), Lines: s.lines, Bytes: s.bytes, Frames: s.all(), Named: s.named(), NamedInLog: s.of(resolve.InLog),
 		FrameLines: s.framed, Statements: s.stated, Outcomes: map[string]int{}, Formats: s.formats.json(), Prefixes: s.prefixes.json(),
 		Processes: s.processes.json(), Faults: append([]string{}, s.faults()...), Modules: []moduleJSON{}, Nearly: []kindJSON{}, Advice: []adviceJSON{}}
 	for _, o := range resolve.Outcomes() {

@@ -33,7 +33,22 @@ func (o *Options) examined(ctx context.Context, m *module) examined {
 	if files == nil {
 		files = &symsrc.Files{ElfStatus: symsrc.UnknownError, DebugStatus: symsrc.UnknownError}
 	}
-	return examined{m, files}
+	return examined{m, distinct(files)}
+}
+
+// distinct returns the result of a search with each place once: some are looked at for more than one reason.
+func distinct(files *symsrc.Files) *symsrc.Files {
+	type outcome struct{ place, lacked string }
+	seen := map[outcome]bool{}
+	once := *files
+	once.Tried, once.Lacked = nil, nil
+	for i, place := range files.Tried {
+		if o := (outcome{place, lackedAt(files, i)}); !seen[o] {
+			seen[o] = true
+			once.Tried, once.Lacked = append(once.Tried, place), append(once.Lacked, o.lacked)
+		}
+	}
+	return &once
 }
 
 // bad reports whether some frame has no name.

@@ -23,6 +23,7 @@ type report struct {
 const (
 	maxShown = 20
 	maxTried = 40
+	maxAlike = 2
 	maxNamed = 4
 )
 
@@ -52,7 +53,7 @@ func (r *report) title(text, more string) {
 
 func (r *report) write() {
 	s := r.survey
-	name := r.Log
+	name := r.source()
 	if name == "-" {
 		name = "standard input"
 	}
@@ -65,6 +66,14 @@ func (r *report) write() {
 	r.nearly()
 	r.what()
 	r.links()
+}
+
+// source returns the log's name, or the command that writes it.
+func (o *Options) source() string {
+	if len(o.Argv) > 0 {
+		return strings.TrimPrefix(Command(o.Argv), "-- ")
+	}
+	return o.Log
 }
 
 // links lists the other tools' names under which the program is installed.
@@ -212,16 +221,34 @@ func (r *report) places(files *symsrc.Files) {
 	if len(files.Tried) > 0 {
 		r.put("      asked, in this order:")
 	}
-	for i, place := range files.Tried {
-		if i == maxTried {
+	for i, lines := 0, 0; i < len(files.Tried); lines++ {
+		if lines == maxTried {
 			r.put("        and %d more", len(files.Tried)-i)
 			break
 		}
-		if i < len(files.Lacked) && files.Lacked[i] != "" {
-			place += ": " + files.Lacked[i]
+		lacked, n := lackedAt(files, i), 1
+		for lacked != "" && i+n < len(files.Tried) && lackedAt(files, i+n) == lacked {
+			n++
 		}
-		r.put("      %3d  %s", i+1, place)
+		switch {
+		case n > 1: // many places of which nothing is to be said
+			some := files.Tried[i : i+min(n, maxAlike)]
+			r.put("   %6s  %s: %s%s", fmt.Sprintf("%d-%d", i+1, i+n), lacked, strings.Join(some, ", "), more(n-len(some)))
+		case lacked != "":
+			r.put("      %3d  %s: %s", i+1, files.Tried[i], lacked)
+		default:
+			r.put("      %3d  %s", i+1, files.Tried[i])
+		}
+		i += n
 	}
+}
+
+// lackedAt returns what the place of an index lacked.
+func lackedAt(files *symsrc.Files, i int) string {
+	if i < len(files.Lacked) {
+		return files.Lacked[i]
+	}
+	return ""
 }
 
 // unasked returns why no server is asked.
@@ -259,11 +286,19 @@ func (r *report) what() {
 		}
 		return
 	}
-	r.title("What to try", "")
+	where := ""
+	if r.log() == "" {
+		where = ", in place of this command in the pipe"
+	}
+	r.title("What to try", where)
 	for i, a := range r.advice {
 		if i == maxShown {
 			r.put("  and so on, for %d more", len(r.advice)-i)
 			return
+		}
+		if a.short {
+			r.put("  %d. %s: %s", i+1, a.what, painted{r.Theme.Place, strings.TrimSpace(a.lines[0])})
+			continue
 		}
 		switch len(a.modules) {
 		case 0:

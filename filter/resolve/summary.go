@@ -33,6 +33,9 @@ type Unresolved struct {
 	Module, Reason string
 	// Title is the short form of Module.
 	Title string
+	// Of is the module, and Files the result of the search for its files, nil if there was none.
+	Of    symsrc.Module
+	Files *symsrc.Files
 	// Unstripped is set if its unstripped file would help.
 	Unstripped bool
 }
@@ -82,23 +85,27 @@ func (c *Counts) Count(fr *parse.Frame, a *Answer) {
 // Summary returns which modules' frames could not be resolved so far, and why. Control characters in its texts are visible.
 func (c *Counts) Summary() Summary {
 	s := Summary{Tally: c.Tally, Forgotten: c.Tally.Unnamed()}
-	add := func(list []nameless, title, module string) {
+	add := func(list []nameless, of symsrc.Module, title, module string) {
 		for i := range list {
 			n := &list[i]
 			reason, unstripped := n.reason()
-			s.Modules = append(s.Modules, Unresolved{Frames: n.frames, Outcome: n.outcome, Module: module, Title: title, Reason: symsrc.Visible(reason), Unstripped: unstripped})
+			u := Unresolved{Frames: n.frames, Outcome: n.outcome, Module: module, Title: title, Of: of, Reason: symsrc.Visible(reason), Unstripped: unstripped}
+			if n.last != nil {
+				u.Files = n.last.Files()
+			}
+			s.Modules = append(s.Modules, u)
 			s.Forgotten -= n.frames
 		}
 	}
 	for _, m := range c.memo.modules {
 		if len(m.nameless) > 0 {
-			add(m.nameless, Title(m.Module), string(m.AppendID([]byte(symsrc.Visible(cmp.Or(m.Shown, "(unnamed module)"))))))
+			add(m.nameless, m.Module, Title(m.Module), string(m.AppendID([]byte(symsrc.Visible(cmp.Or(m.Shown, "(unnamed module)"))))))
 		}
 	}
 	slices.SortFunc(s.Modules, func(a, b Unresolved) int {
 		return cmp.Or(cmp.Compare(b.Frames, a.Frames), cmp.Compare(a.Module, b.Module), cmp.Compare(a.Outcome, b.Outcome))
 	})
-	add(c.nowhere, "", "")
+	add(c.nowhere, symsrc.Module{}, "", "")
 	return s
 }
 

@@ -47,6 +47,8 @@ type Command struct {
 	Args, Note string
 	// Least and Most are the minimum and maximum number of arguments; Most 0 is any number. Without Args there are none.
 	Least, Most int
+	// Runs is set if a command may follow `--`. Its words are no arguments.
+	Runs bool
 	// About describes the command in one line.
 	About string
 	// Common are the flags that -h shows; none means all.
@@ -75,6 +77,15 @@ func (c *Command) most() int {
 		return math.MaxInt
 	}
 	return c.Most
+}
+
+// count returns how many arguments there are.
+func (c *Command) count(fs *Flags) int {
+	args := fs.Args()
+	if c.Runs {
+		args, _ = fs.Split()
+	}
+	return len(args)
 }
 
 // Run runs a command. The caller reports its error.
@@ -167,7 +178,7 @@ func (p *Program) Run(args []string) (status int, err error) {
 		return Usage, err
 	}
 	sources := fs.is("print-config")
-	if n := fs.set.NArg(); !sources && (n < c.Least || n > c.most()) {
+	if n := c.count(fs); !sources && (n < c.Least || n > c.most()) {
 		return p.misused(c, fmt.Errorf("want: %s", p.use(c)))
 	}
 	file := p.configuration(c, fs)
