@@ -92,13 +92,24 @@ func Run(ctx context.Context, o Options) (status int, err error) {
 	defer holdBrokenPipe()()
 	c := newControl(p, o)
 	defer c.stop()
-	if cmd, err = start(cmd); err != nil {
+	if o.Maps == nil {
+		cmd, err = start(cmd)
+	} else {
+		var stop func()
+		stop, err = o.Maps.start(func(traced bool) (pid int, is bool, err error) {
+			if cmd, is, err = startTraced(cmd, traced); err != nil {
+				return 0, false, err
+			}
+			return cmd.Process.Pid, is, nil
+		})
+		if err == nil {
+			defer stop()
+		}
+	}
+	if err != nil {
 		return failure(o.Argv, err)
 	}
 	p.started()
-	if o.Maps != nil {
-		defer o.Maps.follow(cmd.Process.Pid)()
-	}
 	errs := make([]error, len(p.streams))
 	var reading sync.WaitGroup
 	for i, s := range p.streams {
@@ -171,9 +182,7 @@ func command(argv []string) (*exec.Cmd, error) {
 func start(cmd *exec.Cmd) (*exec.Cmd, error) {
 	err := cmd.Start()
 	if errors.Is(err, syscall.ENOEXEC) && isText(cmd.Path) {
-		again := exec.Command("/bin/sh", append([]string{cmd.Path}, cmd.Args[1:]...)...)
-		again.Stdin, again.Stdout, again.Stderr, again.SysProcAttr = cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr
-		cmd = again
+		cmd = another(cmd, "/bin/sh", append([]string{"/bin/sh", cmd.Path}, cmd.Args[1:]...))
 		err = cmd.Start()
 	}
 	if errors.Is(err, fs.ErrNotExist) {
@@ -181,6 +190,27 @@ func start(cmd *exec.Cmd) (*exec.Cmd, error) {
 		err = errors.New("its interpreter or dynamic linker does not exist")
 	}
 	return cmd, err
+}
+
+// startTraced is start for a command that is to be traced, if that is possible and permitted, and reports whether it is.
+func startTraced(cmd *exec.Cmd, traced bool) (_ *exec.Cmd, is bool, err error) {
+	if !traced || !setTraced(cmd, true) {
+		cmd, err = start(cmd)
+		return cmd, false, err
+	}
+	first, err := start(cmd)
+	if err == nil {
+		return first, true, nil
+	}
+	cmd = another(cmd, cmd.Path, cmd.Args)
+	setTraced(cmd, false)
+	cmd, err = start(cmd)
+	return cmd, false, err
+}
+
+// another returns a command with the files of cmd.
+func another(cmd *exec.Cmd, path string, args []string) *exec.Cmd {
+	return &exec.Cmd{Path: path, Args: args, Stdin: cmd.Stdin, Stdout: cmd.Stdout, Stderr: cmd.Stderr, SysProcAttr: cmd.SysProcAttr}
 }
 
 // isText reports whether the beginning of a file has no NUL.

@@ -178,6 +178,7 @@ func (c *control) forceStop() {
 
 // reap waits for the process. Only the parent learns that the leader of a session has stopped.
 func (c *control) reap(pid int, done chan<- result) {
+	c.o.Maps.free()
 	options := 0
 	if c.term != nil {
 		options = unix.WUNTRACED

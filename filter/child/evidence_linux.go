@@ -2,7 +2,6 @@ package child
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -37,10 +37,10 @@ type mapping struct {
 	path               string
 }
 
-// snapshot reads the mappings of a process that count; known is its last snapshot.
-func (f files) snapshot(pid int, known Snapshot) (s Snapshot, ok bool) {
+// snapshot reads the mappings of a process; known is its last snapshot. It may end at any time, so that the files are not read now.
+func snapshot(pid int, known Snapshot) (s Snapshot, ok bool) {
 	dir := filepath.Join("/proc", strconv.Itoa(pid))
-	s = Snapshot{PID: pid}
+	s = Snapshot{PID: pid, read: time.Now()}
 	var err error
 	if s.raw, err = os.ReadFile(filepath.Join(dir, "maps")); err != nil || len(s.raw) == 0 {
 		return s, false
@@ -49,37 +49,55 @@ func (f files) snapshot(pid int, known Snapshot) (s Snapshot, ok bool) {
 		return known, true
 	}
 	var program unix.Stat_t
-	if randomized(dir) && unix.Stat(filepath.Join(dir, "exe"), &program) == nil {
+	if s.random, err = randomized(dir); err == nil {
+		err = unix.Stat(filepath.Join(dir, "exe"), &program)
+	}
+	s.Program, s.Inode = exe(dir), program.Ino
+	return s, err == nil // otherwise it has ended since
+}
+
+// count sets the Text of a snapshot.
+func (f files) count(s *Snapshot) {
+	if s.counted = true; s.random {
 		list := readMappings(s.raw)
 		f.forgetChanged(list)
-		s.Text = f.lasting(list, program.Ino)
+		s.Text = f.lasting(slices.DeleteFunc(list, func(m mapping) bool { return f.of(m) != nil && !f.precedes(m, s.read) }), s.Inode)
 	}
-	return s, true
 }
 
-// randomized reports whether the kernel chose the places of a process's mappings at random, with enough bits.
-func randomized(dir string) bool {
-	if number("/proc/sys/kernel/randomize_va_space", 10) < 1 {
-		return false
+// exe returns the path of the program of a process.
+func exe(dir string) string {
+	path, err := os.Readlink(filepath.Join(dir, "exe"))
+	if err != nil {
+		return ""
 	}
-	if runtime.GOARCH != "amd64" && number("/proc/sys/vm/mmap_rnd_bits", 10) < enoughBits {
-		return false
-	}
-	personality := number(filepath.Join(dir, "personality"), 16)
-	return personality >= 0 && personality&noRandom == 0
+	return path
 }
 
-// number reads a number from a file; -1 if that fails.
-func number(path string, base int) int64 {
+// randomized reports whether the kernel chose the places of a process's mappings at random, with enough bits. Its error is that of a process that
+// has ended, or is not ours.
+func randomized(dir string) (bool, error) {
+	personality, err := number(filepath.Join(dir, "personality"), 16)
+	return err == nil && personality&noRandom == 0 && manyBits(), err
+}
+
+// manyBits reports whether the kernel chooses places at random, with enough bits.
+func manyBits() bool {
+	random, err := number("/proc/sys/kernel/randomize_va_space", 10)
+	if err != nil || random < 1 || runtime.GOARCH == "amd64" {
+		return err == nil && random >= 1
+	}
+	bits, err := number("/proc/sys/vm/mmap_rnd_bits", 10)
+	return err == nil && bits >= enoughBits
+}
+
+// number reads a number from a file.
+func number(path string, base int) (int64, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return -1
+		return 0, err
 	}
-	n, err := strconv.ParseInt(strings.TrimSpace(string(text)), base, 64)
-	if err != nil {
-		return -1
-	}
-	return n
+	return strconv.ParseInt(strings.TrimSpace(string(text)), base, 64)
 }
 
 // readMappings returns the mappings of code.
@@ -122,13 +140,7 @@ func (f files) lasting(list []mapping, program uint64) (text []byte) {
 			seen[name] = true
 		}
 	}
-	slices.SortFunc(counts, func(a, b mapping) int { return cmp.Compare(a.start, b.start) })
-	for _, m := range counts {
-		if b := f.of(m); b != nil && b.movable && m.start >= lowest {
-			text = fmt.Appendf(text, "%016x-%016x r-x %x %x %s%s\n", m.start, m.end-1, m.offset, m.end-m.start, m.path, b.note)
-		}
-	}
-	return text
+	return f.lines(counts)
 }
 
 // libraries returns the files by the names that other files need them by. It returns none if a file cannot be read that might have

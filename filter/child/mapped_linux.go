@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -38,6 +39,8 @@ type binary struct {
 	note string
 	// read is the file's stamp when it was read.
 	read diskcache.Stamp
+	// written is when it was last written.
+	written time.Time
 }
 
 // forgetChanged forgets files that have changed. Inode numbers are reused soon: a program that is compiled again often has the number
@@ -67,6 +70,13 @@ func (f files) of(m mapping) *binary {
 	return b
 }
 
+// precedes reports whether the file of a mapping was last written before a time. Its name and its inode stay where a program is written again
+// in its place.
+func (f files) precedes(m mapping, then time.Time) bool {
+	b := f.of(m)
+	return b != nil && !b.written.After(then)
+}
+
 // readBinary reads the file of a mapping, if it is the mapped one: the path may belong to another root, or to a
 // newer file. The device in the list of mappings is not compared: for btrfs and overlayfs it differs from stat(2)'s.
 func readBinary(m mapping) *binary {
@@ -87,6 +97,9 @@ func readBinary(m mapping) *binary {
 		return nil
 	}
 	b := &binary{movable: e.Type == elf.ET_DYN, read: is}
+	if info, err := file.Stat(); err == nil {
+		b.written = info.ModTime()
+	}
 	// Without a dynamic section there are none.
 	b.needed, _ = e.ImportedLibraries()
 	if names, _ := e.DynString(elf.DT_SONAME); len(names) > 0 {

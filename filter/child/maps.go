@@ -1,6 +1,7 @@
 package child
 
 import (
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -9,37 +10,49 @@ import (
 const (
 	// maxProcesses bounds the processes whose maps are kept; the oldest are dropped.
 	maxProcesses = 256
-	// touchInterval is the shortest time between two reads of the maps because of output.
-	touchInterval = 100 * time.Millisecond
-	// firstLook is the time of the first read after the start, and lastLook the longest pause between two reads: each pause is
-	// four times the one before. A program loads its libraries in the first milliseconds.
-	firstLook = 5 * time.Millisecond
+	// firstLook is the time of the first read after the start, and lastLook the longest pause between two reads: each pause is half as long
+	// again as the one before. A program loads its libraries in the first milliseconds.
+	firstLook = 200 * time.Microsecond
 	lastLook  = 5 * time.Second
+	// share is which part of the time reads because of output may take: one of so many.
+	share = 20
 )
 
-// Maps keeps the memory maps of a command and its descendants, to resolve addresses that they print without a module. A
-// process may have ended when its last output is read. Therefore maps are read in advance, several times after the start and
-// then whenever there is output, and the last ones are kept. The methods may be called at any time from any goroutine.
+// Maps keeps the memory maps of a command and its descendants, to resolve addresses that they print without a module. It has them from
+// the kernel's records; see record_linux.go. Where these are not permitted, it reads /proc: when the command's program has loaded its
+// libraries, several times after the start, and then whenever there is output. A process may have ended when its last output is read.
+// Therefore the last maps are kept. The methods may be called at any time from any goroutine.
 //
-// Maps are read only from time to time, and it is not certain which process wrote a line. Therefore only mappings are kept that
-// the address alone proves; see evidence_linux.go. On other systems there are none.
+// It is not certain which process wrote a line. Therefore only mappings are kept that the address alone proves; see evidence_linux.go. On
+// other systems than Linux there are none.
 type Maps struct {
-	mu     sync.Mutex
-	root   int
-	kept   []Snapshot // in the order of their first snapshots
-	files  files
-	looked time.Time
+	mu      sync.Mutex
+	records *records // nil if there are none
+	// unrecorded and untraced are set by tests: the kernel does not permit records, or to trace.
+	unrecorded, untraced bool
+	root                 int
+	kept                 []Snapshot // in the order of their first snapshots
+	files                files
+	looked               time.Time     // when /proc was read
+	took                 time.Duration // and for how long
+	traced               chan struct{} // is closed when the command is not traced any more
 }
 
-// Snapshot is the memory map of one process.
+// Snapshot is the memory map of one process, or of a program that it has executed.
 type Snapshot struct {
 	// PID is the process ID in our namespace; in a container the process may have another one.
 	PID int
+	// Program is the path of the program's file, and Inode its inode.
+	Program string
+	Inode   uint64
 	// Text has a line `start-last perms offset size path (BuildId: hex)`, with an inclusive last, for each mapping of code
 	// that counts, as Android's tombstones have them. It is not to be changed.
 	Text []byte
-	// raw is the content of /proc/PID/maps.
-	raw []byte
+	// raw is the content of /proc/PID/maps, when it was read, and whether places are random in the process. Text is set once it is counted.
+	raw     []byte
+	read    time.Time
+	random  bool
+	counted bool
 }
 
 // NewMaps makes a Maps for Options.
@@ -49,34 +62,85 @@ func NewMaps() *Maps { return &Maps{files: files{}} }
 func (m *Maps) All() []Snapshot {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	all := m.records.snapshots()
+	if m.records.complete() {
+		return all
+	}
 	m.look()
-	all := slices.Clone(m.kept)
-	slices.Reverse(all)
+	for i := range slices.Backward(m.kept) {
+		if s := &m.kept[i]; !s.counted {
+			m.files.count(s)
+		}
+		all = append(all, m.kept[i])
+	}
 	return all
 }
 
-// follow reads the maps of the command with that process ID from time to time, until stop is called.
-func (m *Maps) follow(pid int) (stop func()) {
-	m.mu.Lock()
-	m.root, m.kept = pid, nil
-	m.mu.Unlock()
-	done := make(chan struct{})
+// start starts a command with a function that returns its process ID, and follows its maps until stop is called. The function is asked to
+// have the command traced, and reports whether it did.
+func (m *Maps) start(run func(traced bool) (pid int, is bool, err error)) (stop func(), err error) {
+	done, started := make(chan struct{}), make(chan error, 1)
+	m.kept, m.traced = nil, make(chan struct{})
 	var running sync.WaitGroup
 	running.Go(func() {
-		for pause := firstLook; ; pause = min(4*pause, lastLook) {
-			select {
-			case <-time.After(pause):
+		// What the kernel records, and whom it lets trace a process, depends on the thread that has started it. The thread ends with us.
+		runtime.LockOSThread()
+		var r *records
+		if !m.unrecorded {
+			r = newRecords(m.files)
+		}
+		m.mu.Lock()
+		m.records = r
+		m.mu.Unlock()
+		pid, traced, err := run(r == nil && !m.untraced)
+		m.mu.Lock()
+		m.root = pid
+		m.mu.Unlock()
+		started <- err
+		if traced && err == nil {
+			traceToEntry(pid, func() {
 				m.mu.Lock()
-				m.look()
+				m.read(pid)
 				m.mu.Unlock()
-			case <-done:
-				return
-			}
+			})
+		}
+		close(m.traced)
+		switch {
+		case err != nil:
+		case r != nil:
+			r.follow(&m.mu, done)
+		default:
+			m.follow(done)
 		}
 	})
+	if err = <-started; err != nil {
+		running.Wait()
+		return nil, err
+	}
 	return func() {
 		close(done)
 		running.Wait()
+	}, nil
+}
+
+// free waits until the command is not traced any more. The status of a traced command is not for others.
+func (m *Maps) free() {
+	if m != nil {
+		<-m.traced
+	}
+}
+
+// follow reads the maps from time to time, until done is closed.
+func (m *Maps) follow(done <-chan struct{}) {
+	for pause := firstLook; ; pause = min(pause+pause/2, lastLook) {
+		select {
+		case <-time.After(pause):
+			m.mu.Lock()
+			m.look()
+			m.mu.Unlock()
+		case <-done:
+			return
+		}
 	}
 }
 
@@ -87,7 +151,7 @@ func (m *Maps) touch() {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if time.Since(m.looked) >= touchInterval {
+	if m.records == nil && time.Since(m.looked) >= share*m.took {
 		m.look()
 	}
 }
@@ -95,25 +159,31 @@ func (m *Maps) touch() {
 // look reads the maps of all running processes. If a process's maps cannot be read, or are empty because it has ended, its last
 // snapshot stays.
 func (m *Maps) look() {
-	m.looked = time.Now()
 	if m.root == 0 {
 		return
 	}
+	begin := time.Now()
+	defer func() { m.looked = time.Now(); m.took = m.looked.Sub(begin) }()
 	for _, pid := range descendants(m.root) {
-		at := slices.IndexFunc(m.kept, func(s Snapshot) bool { return s.PID == pid })
-		var known Snapshot
-		if at >= 0 {
-			known = m.kept[at]
-		}
-		now, ok := m.files.snapshot(pid, known)
-		switch {
-		case !ok:
-		case at >= 0:
-			m.kept[at] = now
-		case len(m.kept) >= maxProcesses:
-			m.kept = append(m.kept[1:], now)
-		default:
-			m.kept = append(m.kept, now)
-		}
+		m.read(pid)
+	}
+}
+
+// read reads the maps of a process.
+func (m *Maps) read(pid int) {
+	at := slices.IndexFunc(m.kept, func(s Snapshot) bool { return s.PID == pid })
+	var known Snapshot
+	if at >= 0 {
+		known = m.kept[at]
+	}
+	now, ok := snapshot(pid, known)
+	switch {
+	case !ok:
+	case at >= 0:
+		m.kept[at] = now
+	case len(m.kept) >= maxProcesses:
+		m.kept = append(m.kept[1:], now)
+	default:
+		m.kept = append(m.kept, now)
 	}
 }

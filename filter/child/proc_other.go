@@ -4,12 +4,26 @@ package child
 
 import (
 	"os"
+	"sync"
 )
 
 // files is not used on this system.
 type files map[string]struct{}
 
-func (files) snapshot(int, Snapshot) (s Snapshot, ok bool) { return s, false }
+func (files) count(*Snapshot) {}
+
+func snapshot(int, Snapshot) (s Snapshot, ok bool) { return s, false }
+
+// records are not there on this system.
+type records struct{}
+
+func newRecords(files) *records { return nil }
+
+func (*records) snapshots() []Snapshot { return nil }
+
+func (*records) complete() bool { return false }
+
+func (*records) follow(*sync.Mutex, <-chan struct{}) {}
 
 func descendants(int) []int { return nil }
 

@@ -3,7 +3,6 @@ package resolve
 import (
 	"bytes"
 	"errors"
-	"hash/maphash"
 
 	"qss-filter/ctxstate"
 	"qss-filter/filter/mappings"
@@ -34,8 +33,6 @@ func addListed(space *ctxstate.Process, m *mappings.Mapping, line int) {
 		Module: m.Names(), Path: m.Path, Written: m.Written, BuildID: m.BuildID}, line)
 }
 
-var seed = maphash.MakeSeed()
-
 // ErrNoMappings is the error for text that is not a list of mappings.
 var ErrNoMappings = errors.New("no mappings in it: want lines as in /proc/PID/maps")
 
@@ -62,9 +59,9 @@ func readList(list []byte) *Process {
 // lists finds the mappings that count for processes that have stated none.
 type lists struct {
 	processes *Processes
-	// running is Options.Maps, and read the processes of its lists by the hashes of these.
+	// running is Options.Maps, and read the processes of its lists, which do not change, by where these begin.
 	running func() [][]byte
-	read    map[uint64]*Process
+	read    map[*byte]*Process
 	// preload is what Preload has read. It may be nil.
 	preload *Process
 }
@@ -94,7 +91,12 @@ func (s *lists) of(p *Process, addr uint64) *Process {
 func (s *lists) covering(addr uint64) *Process {
 	var at *ctxstate.Mapping
 	var found *Process
-	for _, list := range s.running() {
+	running := s.running()
+	s.forget(running)
+	for _, list := range running {
+		if len(list) == 0 {
+			continue
+		}
 		p := s.process(list)
 		m, ok := p.Space.Resolve(addr)
 		switch {
@@ -108,19 +110,32 @@ func (s *lists) covering(addr uint64) *Process {
 	return found
 }
 
-// maxLive is how many lists of running processes are remembered at most.
-const maxLive = 64
+// moreThanRunning is how many lists are remembered that are of no running process any more.
+const moreThanRunning = 64
+
+// forget forgets the lists that are not among those of the running processes, if there are many.
+func (s *lists) forget(running [][]byte) {
+	if len(s.read) <= len(running)+moreThanRunning {
+		return
+	}
+	read := s.read
+	s.read = make(map[*byte]*Process, len(running))
+	for _, list := range running {
+		if len(list) > 0 && read[&list[0]] != nil {
+			s.read[&list[0]] = read[&list[0]]
+		}
+	}
+}
 
 // process returns the process of a list. Lists that were read before are remembered.
 func (s *lists) process(list []byte) *Process {
-	key := maphash.Bytes(seed, list)
-	p := s.read[key]
+	p := s.read[&list[0]]
 	if p == nil {
-		if s.read == nil || len(s.read) >= maxLive {
-			s.read = map[uint64]*Process{}
+		if s.read == nil {
+			s.read = map[*byte]*Process{}
 		}
 		p = readList(list)
-		s.read[key] = p
+		s.read[&list[0]] = p
 	}
 	return p
 }

@@ -12,6 +12,8 @@ import (
 	"qss-filter/symsrc/demangle"
 )
 
+var seed = maphash.MakeSeed()
+
 // Weigh compares a stack with the files that its frames are of, as far as these are assumed.
 func (s *Proofs) Weigh(ctx context.Context, stack *Stack) {
 	if !s.isNew(stack) {
