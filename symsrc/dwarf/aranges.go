@@ -508,7 +508,7 @@ const prefetch = 1 << 16
 func (u *unitRoot) rangeList(off uint64, out []elf.Span) []elf.Span {
 	home := u.skeleton()
 	s := &home.f.rangeLists
-	if u.skeletonRoot != nil {
+	if u.skeletonUnit != nil {
 		off += home.root.number(attrRangesBase)
 	}
 	if off >= uint64(s.Size) {

@@ -188,7 +188,7 @@ func (u *Unit) declarationOf(die int) declaration {
 			at.line, line = int(uint32(w.d.v[attrDeclLine])), true
 		}
 		if w.d.has(attrDeclFile) && !file {
-			at.file, file = w.u.lineTable().sourceFile(w.d.v[attrDeclFile]), true
+			at.file, file = w.u.sourceFile(w.d.v[attrDeclFile]), true
 		}
 	}
 	return at

@@ -440,7 +440,7 @@ func (u *Unit) isDeclared(die int) bool {
 		if w.d.number(attrDeclLine) != 0 {
 			return true
 		}
-		if w.d.has(attrDeclFile) && w.u.lineTable().sourceFile(w.d.v[attrDeclFile]).path != "" {
+		if w.d.has(attrDeclFile) && w.u.sourceFile(w.d.v[attrDeclFile]).path != "" {
 			return true
 		}
 	}

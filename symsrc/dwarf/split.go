@@ -23,7 +23,7 @@ func (u *Unit) body() *Unit {
 	if b := u.split.Load(); b != nil {
 		return b
 	}
-	if !u.root.has(attrDwoName) || u.skeletonRoot != nil || u.f.Opener == nil {
+	if !u.root.has(attrDwoName) || u.skeletonUnit != nil || u.f.Opener == nil {
 		u.split.Store(u)
 		return u
 	}
@@ -44,10 +44,18 @@ func (u *Unit) body() *Unit {
 // skeleton returns the unit that has the addresses, the range lists of version 4, and the lines: the skeleton if u is a split unit,
 // otherwise u.
 func (u *unitRoot) skeleton() *unitRoot {
-	if u.skeletonRoot != nil {
-		return u.skeletonRoot
+	if u.skeletonUnit != nil {
+		return &u.skeletonUnit.unitRoot
 	}
 	return u
+}
+
+// sourceFile returns the source file of that number, as in an attribute of one of the unit's entries.
+func (u *Unit) sourceFile(number uint64) *sourceFile {
+	if u.skeletonUnit != nil {
+		u = u.skeletonUnit
+	}
+	return u.lineTable().sourceFile(number)
 }
 
 // unit returns the split unit of a skeleton, from a package or from a separate file, or nil.
@@ -133,7 +141,7 @@ func (s *splits) units() map[uint64]int {
 
 // open returns the unit at c if it is the split unit of a skeleton, otherwise nil.
 func (s *splits) open(c contribution, skeleton *Unit) *Unit {
-	u := s.of.openUnitOf(c, &skeleton.unitRoot)
+	u := s.of.openUnitOf(c, skeleton)
 	if u == nil || u.dwoID != skeleton.dwoID || u.addrSize != skeleton.addrSize || u.version >= 5 != (skeleton.version >= 5) {
 		return nil
 	}
@@ -152,8 +160,8 @@ func (u *unitRoot) setBases(c contribution) {
 		u.strBase += 8 + length64
 		u.rnglistsBase += 12 + length64
 	}
-	if u.skeletonRoot != nil {
-		u.base = u.skeletonRoot.base
+	if u.skeletonUnit != nil {
+		u.base = u.skeletonUnit.base
 	}
 }
 

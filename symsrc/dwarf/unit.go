@@ -56,9 +56,9 @@ type unitRoot struct {
 	abbrevs      *abbrevs
 	tag          uint16
 	root         attributes
-	base         uint64    // base address of range lists
-	dwoID        uint64    // of a skeleton and its split unit
-	skeletonRoot *unitRoot // the skeleton of a split unit; otherwise nil
+	base         uint64 // base address of range lists
+	dwoID        uint64 // of a skeleton and its split unit
+	skeletonUnit *Unit  // the skeleton of a split unit; otherwise nil
 
 	strBase, rnglistsBase, rnglistsStart uint64 // offsets of its contributions to .debug_str_offsets and .debug_rnglists
 }
@@ -128,7 +128,7 @@ func (d *Data) unitAt(off int) *Unit {
 func (d *Data) openUnit(off int) *Unit { return d.openUnitOf(contribution{info: off}, nil) }
 
 // openUnitOf is openUnit for a unit of a package, or for a split unit.
-func (d *Data) openUnitOf(at contribution, skeleton *unitRoot) *Unit {
+func (d *Data) openUnitOf(at contribution, skeleton *Unit) *Unit {
 	d.budget.Spend(1)
 	d.budget.Hold(unitWeight)
 	u := &Unit{}
@@ -136,7 +136,7 @@ func (d *Data) openUnitOf(at contribution, skeleton *unitRoot) *Unit {
 	if !ok || d.Info.UpTo(u.end) == nil {
 		return nil
 	}
-	u.abbrevs, u.skeletonRoot = d.abbrevsAt(abbrevKey{off: at.abbrev + table, layout: u.layout}), skeleton
+	u.abbrevs, u.skeletonUnit = d.abbrevsAt(abbrevKey{off: at.abbrev + table, layout: u.layout}), skeleton
 	b := u.bytes()
 	code, p := bin.ULEB(b, u.die)
 	if root, c := u.abbrevs.find(code); !u.readRoot(b, p, root, c) {

@@ -106,7 +106,7 @@ func (s *localScope) local(e *entry) (l symsrc.Local) {
 		l.Known |= symsrc.LocalSize
 	}
 	if e.d.has(attrDeclFile) {
-		l.File = e.u.lineTable().sourceFile(e.d.v[attrDeclFile]).path
+		l.File = e.u.sourceFile(e.d.v[attrDeclFile]).path
 	}
 	l.Line = int(uint32(e.d.number(attrDeclLine)))
 	return l

@@ -276,6 +276,48 @@ func TestPeerSplitTypes(t *testing.T) {
 	}
 }
 
+// TestPeerSplit compares what is known of functions in split units. Their declarations are in files of the skeleton's table.
+func TestPeerSplit(t *testing.T) {
+	for _, program := range []string{peer, "clang++-22", "llvm-dwp-22"} {
+		peers.Need(t, program)
+	}
+	for _, version := range []string{"-gdwarf-4", "-gdwarf-5"} {
+		for _, packaged := range []bool{false, true} {
+			path := build(t, "", "", inlinedCPP, []string{"clang++-22", version, "-O2", "-gsplit-dwarf", "-x", "c++", "-", "-o", "a.out"})
+			if packaged {
+				pack := exec.Command("llvm-dwp-22", "-e", path, "-o", path+".dwp")
+				pack.Dir = filepath.Dir(path)
+				if out, err := pack.CombinedOutput(); err != nil {
+					t.Fatalf("%v: %s", err, out)
+				}
+				split, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*.dwo"))
+				if err != nil || len(split) == 0 || os.Remove(split[0]) != nil {
+					t.Fatal("no split units", err)
+				}
+			}
+			addrs := sample(t, path, 1000, func(s *elf.Section) bool { return s.Name == ".text" })
+			var in strings.Builder
+			for _, a := range addrs {
+				fmt.Fprintf(&in, "CODE %s %#x\n", path, a)
+			}
+			want := split(JSON, addrs, peers.Peer(t, in.String(), peer, "--output-style=JSON"))
+			got := split(JSON, addrs, answersOf(t, Options{Style: JSON}, in.String()))
+			known := 0
+			for i := range addrs {
+				if strings.Contains(want[i], `"StartFileName":"/`) {
+					known++
+				}
+				if got[i] != want[i] {
+					t.Errorf("%s, %v: got\n%s\nwant\n%s", version, packaged, got[i], want[i])
+				}
+			}
+			if known < len(addrs)/2 {
+				t.Errorf("%s, %v: only %d of %d functions have the file of their declaration", version, packaged, known, len(addrs))
+			}
+		}
+	}
+}
+
 // split returns the answers in an output.
 func split(style Style, addrs []uint64, out string) (all []string) {
 	if style != GNU {
