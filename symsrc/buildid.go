@@ -115,6 +115,9 @@ func ungroup(text []byte) []byte {
 	return digits
 }
 
+// MachO stands for the build ID of a Mach-O file where the log has none. No ELF file is one, whatever its name.
+const MachO BuildID = unread + "\x00"
+
 // Unread reports whether the ID is one that cannot be read. No file has it. written is the text in its place, or the beginning of that.
 func (b BuildID) Unread() (written string, is bool) {
 	return strings.CutPrefix(string(b), unread)
@@ -128,6 +131,9 @@ func (b BuildID) Text() string { return string(b.Append(nil)) }
 
 // Append appends what Text returns.
 func (b BuildID) Append(dst []byte) []byte {
+	if b == MachO {
+		return dst
+	}
 	if written, is := b.Unread(); is {
 		return AppendVisible(dst, written)
 	}
@@ -139,6 +145,9 @@ func (b BuildID) Unreadable() *Files {
 	written, is := b.Unread()
 	if !is {
 		return nil
+	}
+	if b == MachO {
+		return &Files{ElfStatus: NotFound, DebugStatus: NotFound, Note: "a Mach-O file of Darwin, and the log has no build ID"}
 	}
 	return &Files{ElfStatus: MismatchBuildID, DebugStatus: MismatchBuildID, Note: "the build ID in the log cannot be read: " + Visible(written)}
 }

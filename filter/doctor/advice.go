@@ -220,6 +220,10 @@ func (r *report) adviseModule(m *examined) {
 		r.adviseJava(m)
 		return
 	}
+	if m.BuildID == symsrc.MachO {
+		r.tryFor(m, "Mach-O files are not read", "Use the tools of that system: atos, llvm-symbolizer")
+		return
+	}
 	if _, unread := m.BuildID.Unread(); unread {
 		r.tryFor(m, "its build ID in the log, "+m.BuildID.Text()+", cannot be read", "If you know which files ran, name them by hand:",
 			fmt.Sprintf("  qss-filter symbolize FILE %#x", m.address))

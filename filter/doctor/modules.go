@@ -66,7 +66,7 @@ func (m *module) title() string {
 	if m.java {
 		return text
 	}
-	if m.BuildID == "" {
+	if m.BuildID == "" || m.BuildID == symsrc.MachO {
 		return text + " (no build ID in the log)"
 	}
 	return text + " (BuildId: " + m.BuildID.Text() + ")"

@@ -139,6 +139,8 @@ type Frame struct {
 	Off     Span
 	Offset  uint64
 	BuildID Span
+	// MachO is set where the module is a Mach-O file of Darwin.
+	MachO bool
 	// Base says what Offset counts from, and Space from where in a module. For another Base it is Linked, or Fixed where an Absolute address
 	// is in Module, whose own one it is if no mappings are known and the module can be nowhere else.
 	Base  Base

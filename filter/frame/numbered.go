@@ -37,8 +37,8 @@ func (s *Search) moduleFirst(line []byte, at, open int, num Span, n uint64, f *F
 	if !ok || o != open {
 		return false
 	}
-	*f = Frame{Whole: span(at, end), Num: num, Number: n, Module: moduleName(line, o+1, plus), Off: span(plus+1, end-1),
-		Offset: off, Gap: span(end, end), Convention: Raw}
+	*f = Frame{Whole: span(at, end), Num: num, Number: n, Off: span(plus+1, end-1), Offset: off, Gap: span(end, end), Convention: Raw}
+	f.setModule(line, o+1, plus)
 	if id, e, ok := scan.BuildID(line[:limit], end); ok {
 		f.BuildID, f.Whole.End, f.Gap = id, e, span(e, e)
 	}
@@ -95,7 +95,7 @@ func (s *Search) module(line []byte, addrEnd, limit int, f *Frame) bool {
 	}
 	hint := line[addrEnd:gapEnd]
 	f.Gap = span(addrEnd, gapEnd)
-	f.Module = moduleName(line, open+1, plus)
+	f.setModule(line, open+1, plus)
 	f.Off, f.Offset = span(plus+1, end-1), off
 	f.Whole.End = end
 	f.Done = s.endsWithLine(hint)
@@ -121,8 +121,9 @@ func spelling(f *Frame, hint []byte, spaces int) Convention {
 	return Sanitizers
 }
 
-// moduleName returns the name in line[start:end] without the architecture that follows it on Darwin, `lib.dylib:x86_64h`.
-func moduleName(line []byte, start, end int) Span {
+// setModule sets the module to line[start:end], without the architecture that follows the name on Darwin, `lib.dylib:x86_64h`.
+func (f *Frame) setModule(line []byte, start, end int) {
+	f.Module = span(start, end)
 	colon := end - 1
 	for low := max(start, end-len(":x86_64h")); colon > low && line[colon] != ':'; {
 		colon--
@@ -130,10 +131,9 @@ func moduleName(line []byte, start, end int) Span {
 	if colon > start && line[colon] == ':' {
 		switch string(line[colon+1 : end]) {
 		case "i386", "x86_64", "x86_64h", "armv6", "armv7", "armv7s", "armv7k", "arm64", "arm64e":
-			return span(start, colon)
+			f.Module.End, f.MachO = colon, true
 		}
 	}
-	return span(start, end)
 }
 
 // maxModule bounds the text of a module in bytes, beyond any path (PATH_MAX is 4096), and maxTries how many offsets without

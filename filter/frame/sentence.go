@@ -51,8 +51,8 @@ func readSentence(s *Search, line []byte, plus, from int, f *Frame) bool {
 	if open < 0 || open+1 >= plus {
 		return false
 	}
-	*f = Frame{Shape: Pair, Whole: span(open, end), Gap: span(open, open), Module: moduleName(line, open+1, plus),
-		Off: span(plus+1, e), Offset: off, Data: data, Convention: Moved}
+	*f = Frame{Shape: Pair, Whole: span(open, end), Gap: span(open, open), Off: span(plus+1, e), Offset: off, Data: data, Convention: Moved}
+	f.setModule(line, open+1, plus)
 	if data || exact {
 		f.Convention = Exact
 	}

@@ -110,7 +110,7 @@ func (c *Context) append(dst []byte) []byte {
 // appendModule writes what identifies a module.
 func appendModule(dst []byte, name string, id symsrc.BuildID) []byte {
 	dst = appendString(dst, "name", name)
-	if id == "" {
+	if id == "" || id == symsrc.MachO {
 		return dst
 	}
 	return appendString(dst, "build_id", id.Text())

@@ -128,6 +128,9 @@ func (s *queries) module(t *Thread, fr *parse.Frame) *Module {
 			return s.memo.module(name, known)
 		}
 	}
+	if fr.MachO && len(id) == 0 {
+		return s.memo.module(name, symsrc.MachO)
+	}
 	return s.memo.written(name, id)
 }
 

@@ -177,7 +177,7 @@ func (m *Module) appendName(dst []byte) []byte {
 
 // AppendID appends ` (BuildId: …)`, or nothing if the log has no build ID.
 func (m *Module) AppendID(dst []byte) []byte {
-	if m.BuildID == "" {
+	if m.BuildID == "" || m.BuildID == symsrc.MachO {
 		return dst
 	}
 	dst = append(dst, " (BuildId: "...)

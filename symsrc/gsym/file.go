@@ -126,6 +126,9 @@ func (f *File) version2(data []byte) error {
 	return nil
 }
 
+// Base returns the base address: that of the image in files that llvm-gsymutil makes.
+func (f *File) Base() uint64 { return f.base }
+
 // Lowest returns the address of the first function, or false if there is none.
 func (f *File) Lowest() (addr uint64, ok bool) {
 	if f.count == 0 {

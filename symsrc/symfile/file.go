@@ -144,6 +144,10 @@ func (f *file) unplaced(q symsrc.Addr) (frames []symsrc.Frame, placed bool, err 
 		return nil, false, nil
 	}
 	if f.gsym != nil {
+		if q.Offset < machBase && f.gsym.Base() == machBase {
+			frames, err = f.frames(q.Offset+machBase, 0)
+			return frames, true, err
+		}
 		const lowestBase = 0x8000
 		if low, ok := f.gsym.Lowest(); q.Space == symsrc.InImage && (!ok || low >= lowestBase) {
 			return nil, false, nil
@@ -161,6 +165,10 @@ func (f *file) unplaced(q symsrc.Addr) (frames []symsrc.Frame, placed bool, err 
 	}
 	return frames, true, nil
 }
+
+// machBase is where ld64 links 64-bit programs to, the base address of their GSYM files. The sanitizers' addresses there count from the
+// beginning of the image (the older ones), or are those of the file: none of these is lower.
+const machBase = 1 << 32
 
 // maxUnpacked is what a packed file may unpack to, in memory; browsers' largest have a third of that.
 const maxUnpacked = 1 << 30
