@@ -372,6 +372,8 @@ const (
 	Fixed
 	// InFileOrLinked is InFile or Linked, which the log does not say. It is that of frames only: a source is asked for one of the two.
 	InFileOrLinked
+	// InFileOrFixed is InFile or Fixed in the same way.
+	InFileOrFixed
 )
 
 // Probe is what the machine code around an address shows. The zero value means that there is no code.

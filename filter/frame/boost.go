@@ -1,10 +1,15 @@
 package frame
 
-import "qss-filter/filter/scan"
+import (
+	"qss-filter/filter/scan"
+	"qss-filter/symsrc"
+)
 
 // readBoost reads a frame of Boost.Stacktrace without a name, ` 0# 0x000055DDD336E66D in ./prog`; `#` stands at line[at]. The address
 // has all its digits, in upper case (to_hex_array in its detail/to_hex_array.hpp), and is what _Unwind_GetIP returns
-// (detail/collect_unwind.ipp): a return address, also in the first frame. Frames with a name have no address. TestRealEmitters runs it.
+// (detail/collect_unwind.ipp): a return address, also in the first frame. Since 1.88 it counts in the file: from where the file would be mapped
+// whose mapping the address is in (get_own_proc_addr_base in its detail/addr_base.hpp), or from the image on Windows. No position-independent
+// program or library lies as low in a process. Frames with a name have no address. TestRealEmitters runs it.
 func readBoost(s *Search, line []byte, at, from int, f *Frame) bool {
 	num := span(scan.BackDigits(line, from, at), at)
 	if num.Empty() || !scan.WordStart(line, from, num.Start) || !scan.Has(line, at, "# 0x") {
@@ -27,6 +32,9 @@ func readBoost(s *Search, line []byte, at, from int, f *Frame) bool {
 		return false
 	}
 	f.Module, f.Whole.End = span(k+len(inWord), limit), limit
+	if addr < 1<<32 {
+		f.Space = symsrc.InFileOrFixed
+	}
 	if k > e { // this filter's answer stands between them
 		f.Gap.End, f.Done = k, true
 		return scan.Has(line, e, " in ")

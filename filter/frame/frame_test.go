@@ -155,7 +155,7 @@ func FuzzFind(f *testing.F) {
 			if fr.Gap.Start < fr.Num.End && fr.Shape != NumberOnly && fr.Shape != Fields {
 				t.Fatalf("gap %v before the number in %q", fr.Gap, line)
 			}
-			if fr.Base != InModule && fr.Space != symsrc.Linked && (fr.Base != Absolute || fr.Space != symsrc.Fixed) {
+			if fr.Base != InModule && fr.Space != symsrc.Linked && (fr.Base != Absolute || fr.Space != symsrc.Fixed && fr.Space != symsrc.InFileOrFixed) {
 				t.Fatalf("a space of the module, but none counts in %q", line)
 			}
 			if fr.Family == "" {

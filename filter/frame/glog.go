@@ -11,6 +11,7 @@ import (
 //	    @     0x555b673f4215 ns::outer()              glog
 //	    @     0x7f4d8065a050  (unknown)  name()       Abseil: the first column is the size of the stack frame
 //	PC: @     0x56247cea8149  (unknown)  deep()       what was running
+//	    @     0x55f2a1c0d3e5 src/app.cc:42 main()     ng-log since 2025, with the source line before the function
 //
 // The addresses are those of the process as the unwinder returns them (DumpStackFrameInfo in glog's src/signalhandler.cc,
 // DumpPCAndFrameSizesAndStackTrace in Abseil's debugging/internal/examine_stack.cc); glog leaves out its own handler, so that its first
@@ -43,6 +44,10 @@ func readGlog(s *Search, line []byte, at, from int, f *Frame) bool {
 		}
 	}
 	column, first := s.wordsEnd(line, e)
+	if beginsWithLine(line[first:column]) {
+		f.Gap, f.Whole.End, f.Done = span(e, column), column, true
+		return true
+	}
 	name, last := s.wordsEnd(line, column)
 	if frameSize(line[first:column]) && last < name {
 		if f.answer(s, line, column); !f.Done {
@@ -69,6 +74,21 @@ func (s *Search) wordsEnd(line []byte, i int) (end, start int) {
 		return i, i
 	}
 	return end, start
+}
+
+// beginsWithLine reports whether text is `FILE:LINE FUNCTION`.
+func beginsWithLine(text []byte) bool {
+	for i := 1; i < len(text); i++ {
+		k := bytes.IndexByte(text[i:], ':')
+		if k < 0 {
+			break
+		}
+		i += k
+		if _, end, ok := scan.Decimal(text, i+1); ok && text[i-1] != ':' && end+1 < len(text) && text[end] == ' ' {
+			return bytes.IndexByte(text[:i], '.') >= 0 || bytes.IndexByte(text[:i], '/') >= 0
+		}
+	}
+	return false
 }
 
 // frameSize reports whether text is Abseil's column for the size of the stack frame.

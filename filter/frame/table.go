@@ -54,6 +54,7 @@ var (
 	unrealWord   = scan.Literal{Text: "!UnknownFunction(0x", Pair: 0, Set: 2, When: scan.Always}
 	stackWord    = scan.Literal{Text: "3ff", Pair: 0, Set: 7, When: scan.Absolute}
 	atAddress    = scan.Literal{Text: "Object \"", Pair: 2, Set: 4, When: scan.Always}
+	numberZeros  = scan.Literal{Text: "# 0x00000000", Pair: 0, Set: 1, When: scan.Always}
 	number       = scan.Literal{Text: scan.AnyNumber, Pair: 0, Set: 2, When: scan.Renumbering}
 )
 
@@ -71,7 +72,7 @@ var formats = [...]Format{
 	{"mozilla", "#", 0, stopAt(plusHex), readMozilla, "#02: main[/usr/lib/firefox/firefox +0x1234]"},
 	{"dart", "#", 0, stopAt(plusHex), readDart, "    #00 abs 0000007af71c4903 virt 000000000019e903 _kDartIsolateSnapshotInstructions+0xd7dc3"},
 	{"backward", "#", 0, stopAt(atAddress), readBackward, `#6    Object "./a.out", at 0x4019d8, in main`},
-	{"boost", "#", 0, stopAt(address), readBoost, " 0# 0x000055DDD336E66D in ./prog"},
+	{"boost", "#", 0, stopAt(numberZeros, address), readBoost, " 0# 0x000055DDD336E66D in ./prog"},
 	{"numbered", "#", 0, stopAt(address, number), readNumberOnly, "#0 0x55cfe9dfc549 base::debug::CollectStackTrace()"},
 	{"glibc", "+0x", ')', stopAt(plusHex), readGlibc, "bin/bt(exported_fn+0x5)[0x55f32546c255]"},
 	{"sentence", "+0x", ')', stopAt(plusHex), readSentence, "SUMMARY: AddressSanitizer: heap-use-after-free (/bin/crash+0x1182a3)"},

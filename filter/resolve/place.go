@@ -42,10 +42,35 @@ func (s *source) inArchive(ctx context.Context, got *found) {
 	}
 }
 
+// inFileOrProcess says why a query is unclear.
+const inFileOrProcess = "unclear: the address may count in the file or in the process"
+
+// unfixed returns the query of a frame whose address counts in the file or in the process as one of the two: as the one at which there is
+// code, and if both are, at which a call ends. It returns q if that is not known either.
+func (s *source) unfixed(ctx context.Context, q query) query {
+	fixed, inFile := q, q
+	fixed.space, inFile.space = symsrc.Fixed, symsrc.InFile
+	if s.prober == nil {
+		return fixed
+	}
+	a, b := s.prober.Probe(ctx, fixed.addr()), s.prober.Probe(ctx, inFile.addr())
+	switch {
+	case !b.Known, a.Known && a.Linked == b.Linked, a.Known && a.Returns && !b.Returns:
+		return fixed
+	case !a.Known, b.Returns && !a.Returns:
+		return inFile
+	}
+	return q
+}
+
 // placed returns the query of a frame whose offset counts in the file or in the module as the one of the two at which the file has the
 // function that the log names, as far before it as the log says.
 func (s *answers) placed(ctx context.Context, q query, fr *parse.Frame) query {
-	if q.space != symsrc.InFileOrLinked {
+	switch q.space {
+	case symsrc.InFileOrLinked:
+	case symsrc.InFileOrFixed:
+		return s.source.unfixed(ctx, q)
+	default:
 		return q
 	}
 	name, offset, has := parse.SplitHint(fr.HintText)

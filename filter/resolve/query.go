@@ -62,7 +62,7 @@ func (s *queries) under(t *Thread, text []byte, fr *parse.Frame, rule Rule) (q q
 	if fr.Data {
 		kind = symsrc.Data
 	}
-	if fr.Space == symsrc.Fixed && len(fr.ModuleText) > 0 && t.Space.Empty() && s.lists.preload == nil && s.lists.running == nil {
+	if fr.Space == symsrc.InFileOrFixed || fr.Space == symsrc.Fixed && len(fr.ModuleText) > 0 && t.Space.Empty() && s.lists.preload == nil && s.lists.running == nil {
 		return query{mod: s.module(t, fr), off: fr.Offset, kind: kind, space: fr.Space, Rule: rule}, true, false
 	}
 	if addr, ok := s.absoluteAddress(t, text, fr); ok {

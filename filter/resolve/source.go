@@ -34,6 +34,10 @@ func (s *source) fetch(ctx context.Context, q query) (got found) {
 	if q.mod.InArchive > 0 && q.mod.Member == "" {
 		s.inArchive(ctx, &got)
 	}
+	if got.addr.Space == symsrc.InFileOrFixed {
+		got.unclear, got.Files = inFileOrProcess, s.symbols.Frames(ctx, symsrc.Addr{Module: got.addr.Module}).Files
+		return got
+	}
 	if got.addr.Space == symsrc.InFileOrLinked {
 		s.place(ctx, &got)
 	}

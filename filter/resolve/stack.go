@@ -90,7 +90,9 @@ func (s *Proofs) Add(ctx context.Context, to *Stack, t *Thread, line int, text [
 	if !at.called {
 		rule = probingFirst
 	}
-	at.q, at.asked = s.answers.queries.inStack(t, text, fr, rule)
+	if at.q, at.asked = s.answers.queries.inStack(t, text, fr, rule); at.q.space == symsrc.InFileOrFixed {
+		at.q = s.answers.source.unfixed(ctx, at.q)
+	}
 	held := s.answers.holds(ctx, at.q)
 	at.asked = at.asked && held
 	to.process, to.line, to.number, to.numbered = t.Process, line, fr.Number, !fr.Num.Empty()
