@@ -20,16 +20,20 @@ import (
 var (
 	// standIns are programs that cannot be there, or must not run here: scripts for sh. $LOG is a log with a crash.
 	standIns = map[string]string{
-		"adb":         `cat "$LOG"`,
-		"ssh":         `cat "$LOG"`,
-		"kubectl":     `cat "$LOG"`,
-		"ctest":       `cat "$LOG"`,
-		"tail":        `cat "$LOG"`, // -f does not end
-		"run_tests":   `cat "$LOG"`,
-		"cover":       `:`,
-		"go":          `:`, // .ci/run runs what matters
-		"sudo":        `:`,
-		".ci/release": `:`,
+		"adb":             `cat "$LOG"`,
+		"ssh":             `cat "$LOG"`,
+		"kubectl":         `cat "$LOG"`,
+		"ctest":           `cat "$LOG"`,
+		"pytest":          `cat "$LOG"`, // runners_test.go runs these four and go where they are
+		"cargo":           `cat "$LOG"`,
+		"bazel":           `cat "$LOG"`,
+		"build/cart_test": `cat "$LOG"`,
+		"tail":            `cat "$LOG"`, // -f does not end
+		"run_tests":       `cat "$LOG"`,
+		"cover":           `:`,
+		"go":              `:`, // .ci/run runs what matters
+		"sudo":            `:`,
+		".ci/release":     `:`,
 	}
 	// tools run themselves. No other is found.
 	tools = []string{"bash", "cat", "jq", "ln", "sh", "sort", "uniq"}

@@ -15,7 +15,7 @@ import (
 )
 
 // advice is one thing to try: its subject, its modules, and lines of text, of which those that begin with
-// a space are commands. If it is short, the only line follows the subject.
+// a space are commands. If it is short, the first line is a command that follows the subject.
 type advice struct {
 	what    string
 	modules []string

@@ -277,7 +277,13 @@ func (r *report) searched(ctx context.Context) (served map[int]bool) {
 		served[at[i]] = true
 	}
 	if len(found.Paths) > 0 {
-		r.advice = append(r.advice, advice{what: found.Title(), lines: []string{r.again(found.Flags())}, short: true})
+		lines := []string{r.again(found.Flags())}
+		for _, i := range found.Modules {
+			if m := missing[i]; m.BuildID == "" && len(r.Argv) == 0 {
+				lines = append(lines, "The log has no build ID of "+m.Name+": this is the build of the file that is there now.")
+			}
+		}
+		r.advice = append(r.advice, advice{what: found.Title(), lines: lines, short: true})
 	}
 	for _, c := range candidates {
 		lines := []string{"The log has no build ID, so nothing shows that such a file is the one that ran. If you know it:"}

@@ -298,6 +298,9 @@ func (r *report) what() {
 		}
 		if a.short {
 			r.put("  %d. %s: %s", i+1, a.what, painted{r.Theme.Place, strings.TrimSpace(a.lines[0])})
+			for _, line := range a.lines[1:] {
+				r.put("     %s", line)
+			}
 			continue
 		}
 		switch len(a.modules) {
