@@ -45,7 +45,9 @@ func (f *Filter) resolveFrame(ctx context.Context, t *resolve.Thread, l *parse.L
 	}
 	f.warnRefused(it.Answer)
 	f.warnOther(it.Answer)
-	f.miss(it.Answer)
+	if resolve.OutcomeOf(fr, it.Answer) != resolve.InLog {
+		f.miss(it.Answer)
+	}
 	f.observe(t, l.Text, it, alone)
 	if f.opt.Renumber == print.RenumberNever || !fr.Counts || !f.renumbers {
 		return

@@ -375,6 +375,8 @@ type shownTail struct {
 	dependency
 	// object is where the line's own words are in its object, where lines leave as JSON.
 	object objectCuts
+	// outcome is what became of the frame.
+	outcome resolve.Outcome
 	// digits is how long the address is, by which some emitters are told.
 	digits int
 	// identified is set if the line has the module's build ID. What the log says elsewhere counts for others.
@@ -447,7 +449,7 @@ func (k *known) text(dst, b []byte) (out []byte, n int) {
 			dst = line.write(f.text.Fold.Flush(dst), s.Text(), number)
 		}
 		a := s.By.answer
-		f.resolver.Counts.Count(nil, a)
+		f.resolver.Counts.Again(s.By.outcome, a)
 		t.Numbered(f.line, line.number, a)
 		t.Stack.Insert(max(0, len(a.Frames)-1))
 		f.resolver.Processes.Handled(t)
@@ -495,7 +497,7 @@ func (k *known) learn(t *textFrame, became []byte) (by shownTail, known []byte, 
 	if !q.Plain || print.Awaited(q.Answer) || f.held != nil && q.Answer.Assumed() || len(f.parser.Frames) != 1 || len(became) > linecache.MaxText || bytes.ContainsAny(t.line, "|\t\r\x1b") {
 		return by, nil, false
 	}
-	by = shownTail{dependency: dependsOn(f.resolver.Processes.Unnamed, q.Answer, q.Rule), digits: t.digits,
+	by = shownTail{dependency: dependsOn(f.resolver.Processes.Unnamed, q.Answer, q.Rule), digits: t.digits, outcome: resolve.OutcomeOf(&f.parser.Frames[0], q.Answer),
 		identified: len(f.parser.Frames[0].BuildIDText) > 0, convention: q.Convention}
 	if f.objects != nil {
 		known, by.object, ok = k.learnObject(t, became)

@@ -68,7 +68,7 @@ func tell(t *testing.T, o filter.Options, run func(*filter.Filter, *strings.Buil
 	o.Warn = func(message string) { said = append(said, message) }
 	f := filter.New(o)
 	run(f, &out)
-	return out.String() + fmt.Sprint(f.Summary()) + strings.Join(said, "\n") + "."
+	return out.String() + fmt.Sprint(summary(f)) + strings.Join(said, "\n") + "."
 }
 
 // namedSymbols answers with the name of the module.

@@ -90,7 +90,7 @@ func TestNothingObeyed(t *testing.T) {
 				if err := f.Run(context.Background(), strings.NewReader(asciiLog), &out); err != nil {
 					t.Fatal(err)
 				}
-				fmt.Fprintln(&told, f.Summary())
+				fmt.Fprintln(&told, summary(f))
 				text := out.Bytes()
 				if o.Palette != nil { // these are the filter's own
 					text = sgr.Uncolored(nil, text)

@@ -95,7 +95,7 @@ func (c *counting) stream(log string) outcomes {
 }
 
 var (
-	summaryHead = regexp.MustCompile(`(?m)^qss-filter: (\d+) of (\d+) frames have no name:$`)
+	summaryHead = regexp.MustCompile(`(?m)^qss-filter: (\d+) of (\d+) frames? ha(?:ve|s) no name:$`)
 	summaryLine = regexp.MustCompile(`(?m)^qss-filter: +(\d+)  (?:.*?: )?([A-Z_]{4,}): `)
 	doctorHead  = regexp.MustCompile(`(?m)^(\d+) frames? on \d+ lines?, (\d+) with a name(?: \((\d+) of them)?`)
 	doctorWords = regexp.MustCompile(`(?m)^without a name: (.*)$`)

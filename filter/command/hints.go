@@ -174,15 +174,22 @@ func (a *advice) writeFound(b *strings.Builder, theme *sgr.Theme) {
 	}
 }
 
-// writeBrief writes how many frames have no name, and what is to be tried. It writes nothing if there is no problem.
+// writeBrief writes how many frames have no name, or no source line if that is all that is missing, and what is to be tried. It writes
+// nothing if there is no problem.
 func writeBrief(w io.Writer, s resolve.Summary, a *advice, theme *sgr.Theme) error {
 	var b strings.Builder
 	const prefix = "qss-filter:"
-	if unnamed := s.Unnamed(); unnamed > 0 {
-		fmt.Fprintf(&b, "%s %d of %s have no name: %s\n", theme.Alert(prefix), unnamed, frames(s.Frames), theme.Place(a.doctor))
+	unnamed, lineless := s.Unnamed(), s.Lineless()
+	switch {
+	case unnamed > 0:
+		fmt.Fprintf(&b, "%s %s no name: %s\n", theme.Alert(prefix), lacking(unnamed, s.Frames), theme.Place(a.doctor))
+	case lineless > 0:
+		fmt.Fprintf(&b, "%s %s no source line: %s\n", theme.Quiet(prefix), lacking(lineless, s.Frames), theme.Place(a.doctor))
+	}
+	if unnamed > 0 || lineless > 0 {
 		a.writeFound(&b, theme)
 		missing := slices.DeleteFunc(slices.Clone(s.Modules), func(m resolve.Unresolved) bool {
-			return !m.Unstripped || a.told.has(m.Of) || slices.Contains(a.served, m.Of)
+			return !m.Unstripped || unnamed > 0 && m.Outcome == resolve.InLog || a.told.has(m.Of) || slices.Contains(a.served, m.Of)
 		})
 		if len(missing) > 0 {
 			more := ""

@@ -211,6 +211,14 @@ func frames(n int) string {
 	return fmt.Sprintf("%d frames", n)
 }
 
+// lacking begins a sentence about so many of all frames.
+func lacking(n, all int) string {
+	if n == 1 {
+		return "1 of " + frames(all) + " has"
+	}
+	return fmt.Sprintf("%d of %s have", n, frames(all))
+}
+
 // writeSummary writes which modules' frames could not be resolved, and why, one module per line, and whether all source files are
 // missing, or that all frames have names.
 func writeSummary(w io.Writer, s resolve.Summary, a *advice, theme *sgr.Theme) error {
@@ -219,10 +227,14 @@ func writeSummary(w io.Writer, s resolve.Summary, a *advice, theme *sgr.Theme) e
 	switch unnamed := s.Unnamed(); {
 	case s.Frames == 0:
 		fmt.Fprintf(&b, "%s no frames\n", theme.Quiet(prefix))
-	case unnamed == 0:
+	case unnamed == 0 && len(s.Modules) == 0:
 		fmt.Fprintf(&b, "%s all frames have names: %d\n", theme.Quiet(prefix), s.Frames)
 	default:
-		fmt.Fprintf(&b, "%s %d of %d frames have no name:\n", theme.Alert(prefix), unnamed, s.Frames)
+		if unnamed == 0 {
+			fmt.Fprintf(&b, "%s all frames have names: %d; some have no source line:\n", theme.Quiet(prefix), s.Frames)
+		} else {
+			fmt.Fprintf(&b, "%s %s no name:\n", theme.Alert(prefix), lacking(unnamed, s.Frames))
+		}
 		for _, m := range s.Modules {
 			of, advice := "", ""
 			if m.Module != "" {

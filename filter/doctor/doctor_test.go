@@ -101,24 +101,24 @@ func TestRun(t *testing.T) {
 			"no symbol covers the address", "qss-filter symbolize /x/good.so 0x9000"}},
 		{name: "stripped, of this machine", log: "#1 0x7f20 (/usr/bin/bare.so+0x20) (BuildId: 0102)\n",
 			o: Options{Owner: func(path string) (string, string) { return "bare", "apt-get install bare-dbgsym" }}, want: []string{"INCOMPLETE", "no debug information, and no symbol", "from the package bare of this machine", "  apt-get install bare-dbgsym\n"}},
-		{name: "of another system", log: "3   libc.dylib  0x00007fff6c3a2dfa kill + 10\n", want: []string{"libc.dylib (no build ID in the log): Mach-O files are not read", "atos"}, never: []string{"--symbols"}},
+		{name: "of another system", healthy: true, log: "3   libc.dylib  0x00007fff6c3a2dfa kill + 10\n", want: []string{"libc.dylib (no build ID in the log): Mach-O files are not read", "atos"}, never: []string{"--symbols"}},
 		{name: "no build ID", log: "#0 0x7f10 (/usr/lib/good.so+0x10)\n#1 0x1 (gone.so+0x1)\n", want: []string{"gone.so (no build ID in the log)", "so servers and .build-id trees cannot be asked",
 			"1 frame with an unverified name"}},
 		{name: "with the flags that were given", log: "#1 0x7f20 (/x/gone.so+0x20)\n#1 0x7f20 (/x/twice.so+0x20)\n",
 			o:    Options{Flags: []string{"--symbols=my dir", "--process-key=none"}, FileFlags: []string{"--symbols=my dir"}},
 			want: []string{"qss-filter '--symbols=my dir' --process-key=none --symbols DIR the.log\n", "qss-filter where '--symbols=my dir' /x/twice.so\n"}},
-		{name: "no mappings", log: "    @     0x555500001020 f\n", want: []string{"1 address in no known mapping", "The log has no mappings. A process that has ended left them in its core file",
+		{name: "no mappings", log: "    @     0x555500001020  (unknown)\n", want: []string{"1 address in no known mapping", "The log has no mappings. A process that has ended left them in its core file",
 			"coredumpctl dump PID --output core\n       qss-filter --maps core the.log\n", "qss-filter -- COMMAND\n"}, never: []string{"/proc"}},
-		{name: "no mappings, of a process that runs", log: "01-02 03:04:05.678  4711  4712 E crash:     @     0x555500001020 f\n", o: Options{Process: program},
+		{name: "no mappings, of a process that runs", log: "01-02 03:04:05.678  4711  4712 E crash:     @     0x555500001020  (unknown)\n", o: Options{Process: program},
 			want: []string{"Process 4711 of this machine runs since before that", "qss-filter --maps /proc/4711/maps the.log\n"}, never: []string{"core"}},
-		{name: "no mappings, of a process whose ID is another's now", log: "01-02 03:04:05.678  4711  4712 E crash:     @     0x666600001020 f\n", o: Options{Process: program},
+		{name: "no mappings, of a process whose ID is another's now", log: "01-02 03:04:05.678  4711  4712 E crash:     @     0x666600001020  (unknown)\n", o: Options{Process: program},
 			want: []string{"coredumpctl dump 4711 --output core\n       qss-filter --maps core the.log\n"}, never: []string{"/proc"}},
-		{name: "no mappings, of a process whose ID a later one has", log: "01-02 03:04:05.678  4711  4712 E crash:     @     0x555500001020 f\n", o: Options{Process: program, written: time.Unix(99, 0)},
+		{name: "no mappings, of a process whose ID a later one has", log: "01-02 03:04:05.678  4711  4712 E crash:     @     0x555500001020  (unknown)\n", o: Options{Process: program, written: time.Unix(99, 0)},
 			want: []string{"coredumpctl dump 4711 --output core\n"}, never: []string{"/proc"}},
-		{name: "mappings below", log: "    @     0x555500001020 f\n" + strings.Repeat("x\n", 20) + ranges, want: []string{"Mappings that cover them come below", "qss-filter --lookahead=41 the.log"}},
-		{name: "mappings of another", log: "==7==ERROR: AddressSanitizer: x\n" + ranges + "==8==ERROR: AddressSanitizer: x\n    @     0x555500001020 f\n",
+		{name: "mappings below", log: "    @     0x555500001020  (unknown)\n" + strings.Repeat("x\n", 20) + ranges, want: []string{"Mappings that cover them come below", "qss-filter --lookahead=41 the.log"}},
+		{name: "mappings of another", log: "==7==ERROR: AddressSanitizer: x\n" + ranges + "==8==ERROR: AddressSanitizer: x\n    @     0x555500001020  (unknown)\n",
 			want: []string{"of another process", "qss-filter --process-key=none the.log"}},
-		{name: "mappings of others", log: ranges + "    @     0x777700001020 f\n", want: []string{"The log has 1 mappings, none of which covers them"}},
+		{name: "mappings of others", log: ranges + "    @     0x777700001020  (unknown)\n", want: []string{"The log has 1 mappings, none of which covers them"}},
 		{name: "a board", log: "Backtrace: 0x400d5f3b:0x3ffb1f90 0x400d1234:0x3ffb1fb0\n", want: []string{"2 frames of which nothing can be asked: no program of a board is known that has code there",
 			"addresses of a board, which has one program", "qss-filter --symbols FIRMWARE.elf the.log\n"}},
 		{name: "a log that is cut", log: "{{{mmap:0x1000:0x10:load:7:r:0x0}}}\n#5 0x7f10 (/usr/lib/good.so+0x10) (BuildId: 0102)\n{{{bt:0:0x10", healthy: true,
@@ -211,7 +211,7 @@ func FuzzLog(f *testing.F) {
 	}
 	for _, log := range []string{"#0 0x7f10 (/usr/lib/good.so+0x10) (BuildId: 0102)\n#1 0x7f20 (/usr/\x1b[31mlib\x07/gone.so+0x20)\n#2 0x1 (/a\u202eb.so+0x1)\n",
 		"{{{mmap:0x1000:0x10:load:7:r:0x0}}}\n#5 0x7f10 (/usr/lib/other.so+0x10) (BuildId: 0102)\n{{{bt:0:0x10", "\xff\xfe#\x000\x00 \x00", "\x1f\x8b\x08\x00",
-		"555500001000-555500002000 r-xp 00000000 08:01 7 /usr/lib/good.so\n    @     0x777700001020 f\n", "==7==ERROR: AddressSanitizer: x\n#1 0x7f20 (<unknown module>)\n"} {
+		"555500001000-555500002000 r-xp 00000000 08:01 7 /usr/lib/good.so\n    @     0x777700001020  (unknown)\n", "==7==ERROR: AddressSanitizer: x\n#1 0x7f20 (<unknown module>)\n"} {
 		f.Add([]byte(log))
 	}
 	f.Fuzz(func(t *testing.T, log []byte) {

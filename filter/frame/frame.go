@@ -163,6 +163,8 @@ type Frame struct {
 	Machines Machines
 	// Data is set where the address is that of a variable.
 	Data bool
+	// Headline is set for the address of a fault in the headline of the stack that is below it.
+	Headline bool
 	// Done is set where the frame names a source line already, or shows this filter's answer.
 	Done bool
 	// Convention is that of the format, and Run says what a stack is.

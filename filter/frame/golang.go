@@ -28,7 +28,7 @@ func readGo(s *Search, line []byte, at, from int, f *Frame) bool {
 		// A field of a sanitizer's frame.
 		return false
 	}
-	*f = Frame{Whole: span(start, e), Addr: span(at, e), Off: span(at, e), Offset: addr, Base: Absolute}
+	*f = Frame{Whole: span(start, e), Addr: span(at, e), Off: span(at, e), Offset: addr, Base: Absolute, Headline: true}
 	if scan.Has(line, start, "PC=") && scan.Has(line, e, " m=") || scan.Has(line, e, ", pid=") ||
 		bytes.Contains(line[max(from, start-maxSignal):start], signalWord) {
 		f.Convention = Exact

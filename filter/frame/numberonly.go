@@ -28,6 +28,9 @@ func readNumberOnly(s *Search, line []byte, at, _ int, f *Frame) bool {
 		f.Counts, f.Convention = false, RawButFirst
 	}
 	text := bytes.TrimLeft(bytes.TrimPrefix(line[e:limit], inWord), " \t")
+	if begin := limit - len(text); f.Shape == NumberOnly && len(text) > 0 && text[0] != '-' {
+		f.Hint = span(begin, limit)
+	}
 	if f.Done || limit > e && (!s.isName(text) || bytes.HasPrefix(text, unknownModule)) {
 		return true
 	}

@@ -129,12 +129,32 @@ func TrimHint(text []byte) []byte {
 	if text = bytes.TrimLeft(text, " \t,"); string(text) == "in" {
 		return nil
 	}
+	text = bytes.TrimPrefix(text, []byte("- ")) // of Rust
 	return bytes.TrimPrefix(text, []byte("in "))
+}
+
+// NamesFunction reports whether no name is missing of a frame: the log names its function. The headline of a fault has the name in the stack
+// below it, and address 0 has none.
+func (fr *Frame) NamesFunction() bool {
+	if fr.Done || fr.Headline || fr.Base == frame.Absolute && fr.Offset == 0 && !fr.Addr.Empty() { // the last is where a walk has ended
+		return true
+	}
+	if fr.Base == frame.FromSymbol && IsFunction(fr.SymbolText) {
+		return !fr.OfJava()
+	}
+	name, _, _ := splitHint(fr.HintText)
+	return len(name) > 0
 }
 
 // SplitHint splits `f(int)+0x17`, `f + 23`, `in f` or `, in f` into the name and the offset in it. has is set if there is an offset.
 // name is "" for what is not a function's name.
 func SplitHint(text []byte) (name string, offset uint64, has bool) {
+	text, offset, has = splitHint(text)
+	return string(text), offset, has
+}
+
+// splitHint is the same without a copy of the name.
+func splitHint(text []byte) (name []byte, offset uint64, has bool) {
 	text = TrimHint(text)
 	if k := bytes.Index(text, []byte("  (")); k > 0 { // hs_err has a source file there
 		text = text[:k]
@@ -149,12 +169,12 @@ func SplitHint(text []byte) (name string, offset uint64, has bool) {
 	if !IsFunction(text) {
 		text = nil
 	}
-	return string(text), offset, has
+	return text, offset, has
 }
 
 // placeholders are what emitters write in place of the name of a function that they do not know, besides those without a letter, such as
 // the ?? of gdb and the ??? of valgrind: glibc's printf, glog, the sanitizers, Rust, Swift, Apple's crash reports, and systemd.
-var placeholders = [...]string{"(null)", "(nil)", "(unknown)", "<null>", "<unknown>", "<unavailable>", "<redacted>", "<deduplicated_symbol>", "n/a"}
+var placeholders = [...]string{"<null>", "<invalid>", "<unknown>", "<unavailable>", "<redacted>", "<deduplicated_symbol>", "n/a"}
 
 // lldbUnnamed begins the names that lldb makes for functions without one.
 var lldbUnnamed = []byte("___lldb_unnamed_symbol")
@@ -169,10 +189,15 @@ func IsFunction(text []byte) bool {
 	switch c := text[0]; {
 	case c == '/', c == '[', '0' <= c && c <= '9':
 		return false
-	case c == '+': // Objective-C has methods such as +[NSArray array]
+	case c == '+', c == '-': // Objective-C has methods such as +[NSArray array]
 		return len(text) > 1 && text[1] == '['
+	case c == '(':
+		if end := bytes.IndexByte(text, ')'); end < 0 || end == len(text)-1 {
+			return false
+		}
 	}
-	return !slices.Contains(placeholders[:], string(text))
+	word, _, _ := bytes.Cut(text, []byte(" ")) // the sanitizers' `<null> <null>` has one for the source file, too
+	return !slices.Contains(placeholders[:], string(word))
 }
 
 // isLetter reports whether a name may have only such characters.

@@ -275,7 +275,7 @@ func (w *Text) oneFrame(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve
 		dst = append(dst, s.Text[pos:end]...)
 	}
 	if a != nil {
-		dst = w.added(dst, s, func(b []byte) []byte { return w.appendReason(b, a, s.Text, end) })
+		dst = w.added(dst, s, func(b []byte) []byte { return w.appendMissing(b, fr, a, s.Text, end) })
 	}
 	return dst
 }
@@ -290,7 +290,7 @@ func (w *Text) member(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve.A
 		if len(a.Frames) > 0 {
 			value = w.appendSentence(nil, a)
 		}
-		value = bytes.TrimLeft(w.appendReason(value, a, s.Text, fr.Whole.End), " ")
+		value = bytes.TrimLeft(w.appendMissing(value, fr, a, s.Text, fr.Whole.End), " ")
 		if len(value) > 0 {
 			dst = w.added(dst, s, func(b []byte) []byte {
 				b = append(append(b, `,"`+frame.AnswerKey+`":"`...), appendJSON(nil, value)...)

@@ -81,7 +81,8 @@ type Observation struct {
 	// the logged address it lies.
 	Located  bool
 	At, Back uint64
-	// Outcome is what became of the frame, and Unasked why nothing was asked, "" if something was.
+	// Outcome is what became of the frame, and Unasked why nothing was asked, "" if something was. A frame that the log has named, and of which
+	// something was asked, has no name from a file.
 	Outcome resolve.Outcome
 	Unasked string
 	// Frames is the answer, innermost first. It is empty if no name is known; Files has the reason.

@@ -217,6 +217,15 @@ func (w *renderer) appendReason(dst []byte, a *resolve.Answer, line []byte, at i
 	return append(dst, ']')
 }
 
+// appendMissing is appendReason for a frame of the log. If the log names its function, nothing is missing: only what contradicts its file is
+// written, if reasons are asked for.
+func (w *renderer) appendMissing(dst []byte, fr *parse.Frame, a *resolve.Answer, line []byte, at int) []byte {
+	if resolve.OutcomeOf(fr, a) == resolve.InLog && !(w.opt.Explain && a.Contradicted()) {
+		return dst
+	}
+	return w.appendReason(dst, a, line, at)
+}
+
 // reason returns the reason to be written for an answer, "" for none. On a screen it is short, and the whole of it is there once for
 // each module if that is asked for.
 func (w *renderer) reason(a *resolve.Answer) string {

@@ -16,7 +16,7 @@ func (o *Observation) Functions(single *[1]symsrc.Frame) []symsrc.Frame {
 	switch {
 	case len(o.Frames) > 0:
 		return o.Frames
-	case o.Outcome == resolve.InLog:
+	case o.Outcome == resolve.InLog && o.Unasked != "":
 		if single[0] = readNamed(o.Rest); single[0].Func == "" {
 			single[0] = readPlaced(cmp.Or(string(o.Hint), string(bytes.TrimSpace(o.Rest))))
 		}

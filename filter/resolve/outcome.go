@@ -16,7 +16,7 @@ const (
 	NoMapping                                  // no mapping covers the address
 	Ambiguous                                  // several mappings may cover the address, or several instructions may be meant
 	NotAsked                                   // the log does not say enough for a query
-	InLog                                      // the log names the frame already
+	InLog                                      // the log names the function, and no file has a line for it
 	outcomes
 )
 
@@ -68,13 +68,14 @@ func (a *Answer) Outcome() Outcome {
 
 // OutcomeOf returns what became of a frame. Its answer is nil if nothing was asked, and the frame is nil for an element.
 func OutcomeOf(fr *parse.Frame, a *Answer) Outcome {
-	switch {
-	case a != nil:
-		return a.Outcome()
-	case fr != nil && fr.Done:
+	o := NotAsked
+	if a != nil {
+		o = a.Outcome()
+	}
+	if fr != nil && !o.Named() && (a == nil || a.Java == nil) && fr.NamesFunction() {
 		return InLog
 	}
-	return NotAsked
+	return o
 }
 
 // NoProgram is what Unasked returns for a frame that is an address in the program of a board.
@@ -83,7 +84,7 @@ const NoProgram = "no program of a board is known that has code there"
 // Unasked returns why nothing was asked about a frame.
 func Unasked(fr *parse.Frame) string {
 	switch {
-	case fr.Done:
+	case fr.NamesFunction():
 		return "the log names the function already"
 	case fr.Shape == frame.NumberOnly:
 		return "the log gives no address in a module"

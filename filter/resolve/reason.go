@@ -86,6 +86,11 @@ func (a *Answer) Explanation() string {
 	return text
 }
 
+// Contradicted reports whether the log contradicts the files of an answer.
+func (a *Answer) Contradicted() bool {
+	return a.Outcome() == Outcome(symsrc.MismatchBuildID) || a.Elsewhere != "" || a.Refused != "" && a.Files().ElfStatus == symsrc.MismatchBuildID
+}
+
 // Brief returns the reason in two or three words.
 func (a *Answer) Brief() string {
 	switch {

@@ -14,7 +14,8 @@ import (
 type Summary struct {
 	// Tally counts the frames by their outcome.
 	Tally
-	// Modules are the modules with unresolved frames, by the outcome, the worst first. Frames without a module come last.
+	// Modules are the modules with unresolved frames, by the outcome, the worst first. Frames without a module come last. Those of the
+	// outcome InLog have names in the log, and lack only a source line.
 	Modules []Unresolved
 	// Forgotten counts the unresolved frames of modules that are no longer remembered.
 	Forgotten int
@@ -22,7 +23,7 @@ type Summary struct {
 	NoSource string
 }
 
-// Unresolved is a module with frames that have no name.
+// Unresolved is a module with frames that have no name, or no source line.
 type Unresolved struct {
 	// Frames is the number of such frames.
 	Frames int
@@ -40,7 +41,7 @@ type Unresolved struct {
 	Unstripped bool
 }
 
-// nameless are the frames without a name of one module, or of none, that have the same outcome.
+// nameless are the frames without a name, or without a source line, of one module, or of none, that have the same outcome.
 type nameless struct {
 	outcome Outcome
 	frames  int
@@ -59,18 +60,26 @@ type Counts struct {
 
 // Count counts a frame with that answer. The frame is nil for an element, and the answer if nothing was asked.
 func (c *Counts) Count(fr *parse.Frame, a *Answer) {
-	o := OutcomeOf(fr, a)
+	why := ""
+	if a == nil {
+		why = Unasked(fr)
+	}
+	c.count(OutcomeOf(fr, a), a, why)
+}
+
+// Again counts a frame that has come before, with that outcome.
+func (c *Counts) Again(o Outcome, a *Answer) { c.count(o, a, "") }
+
+// count counts a frame with that outcome. why says why nothing was asked.
+func (c *Counts) count(o Outcome, a *Answer, why string) {
 	c.Tally.Count(o)
-	if o.Named() {
+	lineless := o == InLog && a != nil && a.Module != nil && a.Outcome().WantsFile()
+	if o.Named() && !lineless {
 		return
 	}
 	list := &c.nowhere
 	if a != nil && a.Module != nil {
 		list = &a.Module.nameless
-	}
-	why := ""
-	if a == nil {
-		why = Unasked(fr)
 	}
 	i := slices.IndexFunc(*list, func(n nameless) bool { return n.outcome == o && n.why == why })
 	if i < 0 {
@@ -94,7 +103,9 @@ func (c *Counts) Summary() Summary {
 				u.Files = n.last.Files()
 			}
 			s.Modules = append(s.Modules, u)
-			s.Forgotten -= n.frames
+			if n.outcome != InLog {
+				s.Forgotten -= n.frames
+			}
 		}
 	}
 	for _, m := range c.memo.modules {
@@ -111,6 +122,16 @@ func (c *Counts) Summary() Summary {
 
 // idDigits is how many digits of a build ID are shown where they are only to be recognized.
 const idDigits = 8
+
+// Lineless returns how many frames have a name in the log, and lack a source line that the module's unstripped file would have.
+func (s *Summary) Lineless() (n int) {
+	for i := range s.Modules {
+		if s.Modules[i].Outcome == InLog {
+			n += s.Modules[i].Frames
+		}
+	}
+	return n
+}
 
 // Title returns a short name of a module, as `libf.so (BuildId 316c4e23…)`. Control characters in it are visible.
 func Title(m symsrc.Module) string {
@@ -136,6 +157,9 @@ func (n *nameless) reason() (text string, unstripped bool) {
 	}
 	text = n.outcome.String()
 	files := a.Files()
+	if n.outcome == InLog {
+		return "no source line" + tried(files), true
+	}
 	switch {
 	case a.Java != nil:
 		return text + ": " + strings.TrimPrefix(a.Java.explanation(a), text+" "+a.Module.Shown+": ") + tried(files), false

@@ -48,7 +48,7 @@ var clusterFuzz = []struct{ log, state, ours, why string }{
 	{"ubsan_pointer_overflow_null_nonzero_offset", "courgette::DisassemblerWin32::ParseRelocs--courgette::DisassemblerWin32::ExtractAbs32Locations--courgette::Disassembler::CreateProgram", "", ""},
 	{"ignore_honggfuzz", "function1--function2--function3", "", ""},
 	{"ignore_libcplusplus", "sfntly::BitmapSizeTable::Builder::Initialize--sfntly::BitmapSizeTable::Builder::GetIndexSubTableBuilders--InitializeBitmapBuilder", "", ""},
-	{"ignore_win_frames", "v8::internal::GenerateSourceString--regexp-builtins.cc", "main", source},
+	{"ignore_win_frames", "v8::internal::GenerateSourceString--regexp-builtins.cc", "v8::internal::GenerateSourceString--LLVMFuzzerTestOneInput--main", source},
 	{"lsan_single_frame_stacks", "f", "", ""},
 	{"cfi_bad_cast_indirect_fc", "Bad-cast to void (*(struct VkInstance_T *, const char *))(void)--vkGetInstanceProcAddrStub$8d185785d173e702d91e2893e143a6d9.cfi--volkGenLoadLoader", "vkGetInstanceProcAddrStub--volkGenLoadLoader--volkInitialize", message},
 	{"cfi_nodebug", "abc::def--foo--bar", "", ""},

@@ -73,8 +73,8 @@ func (l *logSink) observe(o *print.Observation) {
 	s := l.stackOf(o)
 	functions := o.Functions(&l.single)
 	l.counts.frames.Count(o.Outcome)
-	f := fields{o: o, s: s, id: o.BuildID, failed: !o.Outcome.Named()}
-	l.bar.frame(f.failed)
+	f := fields{o: o, s: s, id: o.BuildID, failed: o.Outcome != resolve.OK && !named(o)}
+	l.bar.frame(!o.Outcome.Named())
 	l.note(o)
 	if len(f.id) == 0 && o.Module.BuildID != "" {
 		f.id = []byte(o.Module.BuildID.String())
@@ -92,6 +92,9 @@ func (l *logSink) observe(o *print.Observation) {
 		s.next += len(functions)
 	}
 }
+
+// named reports whether the log names a frame, and nothing was asked about it: it stays as it is.
+func named(o *print.Observation) bool { return o.Outcome == resolve.InLog && o.Unasked != "" }
 
 // fields are the values of the rows of a frame.
 type fields struct {
@@ -118,7 +121,7 @@ func (l *logSink) rebuild(f *fields, functions []symsrc.Frame) {
 			l.text = append(appendIndex(l.text, s.next+i), ' ')
 		}
 		switch {
-		case o.Outcome == resolve.InLog && s != nil, f.failed && len(o.Address)+len(o.Hint)+len(o.Module.Name) == 0:
+		case named(o) && s != nil, f.failed && len(o.Address)+len(o.Hint)+len(o.Module.Name) == 0:
 			l.text = append(l.text, bytes.TrimLeft(o.Rest, " \t")...)
 		case f.failed:
 			l.text = appendNameless(l.text, f, fr)
@@ -135,7 +138,7 @@ func (l *logSink) rebuild(f *fields, functions []symsrc.Frame) {
 			l.group(f, &functions[i])
 		}
 	}
-	if !l.below || o.Outcome == resolve.InLog || s == nil && f.failed {
+	if !l.below || named(o) || s == nil && f.failed {
 		return
 	}
 	o.Below = l.lines

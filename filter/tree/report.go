@@ -317,7 +317,7 @@ func (l *logSink) writeRows(f *fields, functions []symsrc.Frame) {
 	b = appendField(b, o.Hint)
 	t.buf = append(b, '\n')
 	t.flushIfFull(&l.rep.spool)
-	if f.failed {
+	if !o.Outcome.Named() {
 		t = &l.tables[failedTable]
 		b = appendNumber(l.place(t.buf, f.s), f)
 		b = appendField(b, o.Module.Name)

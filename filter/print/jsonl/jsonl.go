@@ -277,7 +277,7 @@ func (r *Printer) frame(t *resolve.Thread, o *print.Observation, a *resolve.Answ
 		fr.Module.BuildID = symsrc.ReadBuildID(o.BuildID)
 	}
 	if a != nil {
-		r.answer(&fr, a)
+		r.answer(&fr, a, o.Outcome)
 	} else {
 		fr.Status, fr.Reason = o.Outcome.String(), o.Unasked
 	}
@@ -290,14 +290,13 @@ func (r *Printer) Register(dst, _ []byte, t *resolve.Thread, v parse.Value, a *r
 	r.of(p)
 	value := scan.AppendHex([]byte("0x"), v.Addr)
 	fr := record.Frame{Kind: record.Register, Format: markupFormat, Register: v.Key, Process: p.Key, Text: value, Address: value}
-	r.answer(&fr, a)
+	r.answer(&fr, a, a.Outcome())
 	r.Line.Frames = append(r.Line.Frames, fr)
 	return dst
 }
 
-// answer fills in what is known of a frame.
-func (r *Printer) answer(fr *record.Frame, a *resolve.Answer) {
-	outcome := a.Outcome()
+// answer fills in what is known of a frame, which has that outcome.
+func (r *Printer) answer(fr *record.Frame, a *resolve.Answer, outcome resolve.Outcome) {
 	fr.Functions, fr.Status = r.names.Mapped(a.Frames), outcome.String()
 	if a.Java != nil {
 		fr.Java, fr.Dropped = true, a.Java.Dropped
