@@ -2,6 +2,7 @@ package child
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -56,13 +57,13 @@ func snapshot(pid int, known Snapshot) (s Snapshot, ok bool) {
 	return s, err == nil // otherwise it has ended since
 }
 
-// count sets the Text of a snapshot.
+// count sets what is known by the mappings of a snapshot.
 func (f files) count(s *Snapshot) {
-	if s.counted = true; s.random {
-		list := readMappings(s.raw)
-		f.forgetChanged(list)
-		s.Text = f.lasting(slices.DeleteFunc(list, func(m mapping) bool { return f.of(m) != nil && !f.precedes(m, s.read) }), s.Inode)
-	}
+	list := readMappings(s.raw)
+	f.forgetChanged(list)
+	list = slices.DeleteFunc(list, func(m mapping) bool { return f.of(m) != nil && !f.precedes(m, s.read) })
+	f.set(s, list, f.lasting(list, s.Inode), s.random)
+	s.counted = true
 }
 
 // exe returns the path of the program of a process.
@@ -118,10 +119,10 @@ func readMappings(raw []byte) (list []mapping) {
 	return list
 }
 
-// lasting returns the lines of the mappings that count: the program, by its inode, and the libraries that it needs, directly or
+// lasting returns the mappings that count: the program, by its inode, and the libraries that it needs, directly or
 // indirectly.
-func (f files) lasting(list []mapping, program uint64) (text []byte) {
-	counts := slices.DeleteFunc(slices.Clone(list), func(m mapping) bool { return m.inode != program })
+func (f files) lasting(list []mapping, program uint64) (counts []mapping) {
+	counts = slices.DeleteFunc(slices.Clone(list), func(m mapping) bool { return m.inode != program })
 	if len(counts) != 1 {
 		return nil
 	}
@@ -140,7 +141,32 @@ func (f files) lasting(list []mapping, program uint64) (text []byte) {
 			seen[name] = true
 		}
 	}
-	return f.lines(counts)
+	return counts
+}
+
+// set sets the mappings of a snapshot: list are all whose files are those at their paths, or are not known, and counts those that count. random is
+// set if places are random.
+func (f files) set(s *Snapshot, list, counts []mapping, random bool) {
+	for _, m := range list {
+		if f.of(m) != nil && !slices.Contains(s.Files, m.path) {
+			s.Files = append(s.Files, m.path)
+		}
+	}
+	slices.SortFunc(counts, func(a, b mapping) int { return cmp.Compare(a.start, b.start) })
+	for _, m := range counts {
+		switch b := f.of(m); {
+		case b == nil:
+		case random && b.movable && m.start >= lowest:
+			s.Text = m.appendLine(s.Text, b.note)
+		default:
+			s.Fixed = m.appendLine(s.Fixed, "")
+		}
+	}
+}
+
+// appendLine appends a line for the mapping, with a note after the path.
+func (m *mapping) appendLine(text []byte, note string) []byte {
+	return fmt.Appendf(text, "%016x-%016x r-x %x %x %s%s\n", m.start, m.end-1, m.offset, m.end-m.start, m.path, note)
 }
 
 // libraries returns the files by the names that other files need them by. It returns none if a file cannot be read that might have

@@ -240,7 +240,10 @@ func TestBuildIDs(t *testing.T) {
 			t.Fatal(err)
 		}
 		list = append(list, mapping{lowest, lowest + 0x1000, 0x1000, info.Sys().(*syscall.Stat_t).Ino, filepath.Join(dir, name)})
-		got := string(files{}.lasting(list[i:], list[i].inode))
+		var s Snapshot
+		f := files{}
+		f.set(&s, nil, f.lasting(list[i:], list[i].inode), true)
+		got := string(s.Text)
 		out, err := exec.Command("readelf", "-n", filepath.Join(dir, name)).Output()
 		if err != nil {
 			t.Fatal(err)
@@ -280,9 +283,10 @@ func TestNames(t *testing.T) {
 		"the program, twice":      {[]mapping{program, library(2, "/x.so")}, 0},
 		"32 bits":                 {[]mapping{{0xf7000000, 0xf7000001, 0, 2, "/x.so"}}, 1},
 	} {
-		text := f.lasting(slices.Concat([]mapping{program}, c.others), program.inode)
-		if n := bytes.Count(text, []byte("\n")); n != c.want {
-			t.Errorf("%s: %d count, want %d:\n%s", name, n, c.want, text)
+		var s Snapshot
+		f.set(&s, nil, f.lasting(slices.Concat([]mapping{program}, c.others), program.inode), true)
+		if n := bytes.Count(s.Text, []byte("\n")); n != c.want {
+			t.Errorf("%s: %d count, want %d:\n%s", name, n, c.want, s.Text)
 		}
 	}
 }

@@ -1,8 +1,6 @@
 package child
 
 import (
-	"cmp"
-	"fmt"
 	"runtime"
 	"slices"
 	"strings"
@@ -153,46 +151,33 @@ func (s *images) snapshots() []Snapshot {
 	all := make([]Snapshot, 0, len(s.all))
 	for _, im := range slices.Backward(s.all) {
 		if !im.current {
-			im.snapshot, im.current = Snapshot{PID: im.pid, Program: im.program.path, Inode: im.program.inode, Text: s.text(im)}, true
+			s.count(im)
 		}
 		all = append(all, im.snapshot)
 	}
 	return all
 }
 
-// text returns the mappings that count.
-func (s *images) text(im *image) []byte {
-	if im.program.path == "" || !manyBits() || slices.ContainsFunc(im.code, func(m mapping) bool { return !isRandom(m.start - m.offset) }) {
-		return nil
-	}
+// count finds what is known of a program.
+func (s *images) count(im *image) {
+	im.snapshot, im.current = Snapshot{PID: im.pid, Program: im.program.path, Inode: im.program.inode}, true
 	s.files.forgetChanged(im.code)
 	list := slices.DeleteFunc(slices.Clone(im.code), func(m mapping) bool { return !s.files.precedes(m, im.since) })
+	random := manyBits() && !slices.ContainsFunc(im.code, func(m mapping) bool { return !isRandom(m.start - m.offset) })
+	counts := im.alone(list)
 	if im.gaps {
-		return s.files.lasting(list, im.program.inode)
+		counts = s.files.lasting(list, im.program.inode)
 	}
-	return s.files.alone(list, im.code, im.others)
+	s.files.set(&im.snapshot, list, counts, random)
 }
 
-// alone returns the lines of the mappings at whose addresses there never was anything else: code are all mappings of files, others the ranges
-// without a file.
-func (f files) alone(list, code []mapping, others []span) []byte {
-	counts := slices.DeleteFunc(list, func(m mapping) bool {
+// alone returns the mappings of a list at whose addresses there never was anything else.
+func (im *image) alone(list []mapping) []mapping {
+	return slices.DeleteFunc(slices.Clone(list), func(m mapping) bool {
 		over := func(start, end uint64) bool { return start < m.end && m.start < end }
-		return slices.ContainsFunc(code, func(o mapping) bool { return o != m && over(o.start, o.end) }) ||
-			slices.ContainsFunc(others, func(o span) bool { return over(o.start, o.end) })
+		return slices.ContainsFunc(im.code, func(o mapping) bool { return o != m && over(o.start, o.end) }) ||
+			slices.ContainsFunc(im.others, func(o span) bool { return over(o.start, o.end) })
 	})
-	return f.lines(counts)
-}
-
-// lines returns the lines of those mappings whose files may be anywhere, sorted by address.
-func (f files) lines(list []mapping) (text []byte) {
-	slices.SortFunc(list, func(a, b mapping) int { return cmp.Compare(a.start, b.start) })
-	for _, m := range list {
-		if b := f.of(m); b != nil && b.movable && m.start >= lowest {
-			text = fmt.Appendf(text, "%016x-%016x r-x %x %x %s%s\n", m.start, m.end-1, m.offset, m.end-m.start, m.path, b.note)
-		}
-	}
-	return text
 }
 
 // isRandom reports whether the place of a file may have been chosen at random. Without ADDR_NO_RANDOMIZE the kernel leaves the space of the largest

@@ -46,8 +46,11 @@ type Snapshot struct {
 	Program string
 	Inode   uint64
 	// Text has a line `start-last perms offset size path (BuildId: hex)`, with an inclusive last, for each mapping of code
-	// that counts, as Android's tombstones have them. It is not to be changed.
-	Text []byte
+	// that counts, as Android's tombstones have them. Fixed has those at places that are not random, without build IDs: other programs may
+	// have other code there. Neither is to be changed.
+	Text, Fixed []byte
+	// Files are the mapped files of code that are still those at their paths.
+	Files []string
 	// raw is the content of /proc/PID/maps, when it was read, and whether places are random in the process. Text is set once it is counted.
 	raw     []byte
 	read    time.Time
@@ -80,7 +83,9 @@ func (m *Maps) All() []Snapshot {
 // have the command traced, and reports whether it did.
 func (m *Maps) start(run func(traced bool) (pid int, is bool, err error)) (stop func(), err error) {
 	done, started := make(chan struct{}), make(chan error, 1)
+	m.mu.Lock()
 	m.kept, m.traced = nil, make(chan struct{})
+	m.mu.Unlock()
 	var running sync.WaitGroup
 	running.Go(func() {
 		// What the kernel records, and whom it lets trace a process, depends on the thread that has started it. The thread ends with us.
