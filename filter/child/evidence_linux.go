@@ -154,19 +154,10 @@ func (f files) set(s *Snapshot, list, counts []mapping, random bool) {
 	}
 	slices.SortFunc(counts, func(a, b mapping) int { return cmp.Compare(a.start, b.start) })
 	for _, m := range counts {
-		switch b := f.of(m); {
-		case b == nil:
-		case random && b.movable && m.start >= lowest:
-			s.Text = m.appendLine(s.Text, b.note)
-		default:
-			s.Fixed = m.appendLine(s.Fixed, "")
+		if b := f.of(m); random && b != nil && b.movable && m.start >= lowest {
+			s.Text = fmt.Appendf(s.Text, "%016x-%016x r-x %x %x %s%s\n", m.start, m.end-1, m.offset, m.end-m.start, m.path, b.note)
 		}
 	}
-}
-
-// appendLine appends a line for the mapping, with a note after the path.
-func (m *mapping) appendLine(text []byte, note string) []byte {
-	return fmt.Appendf(text, "%016x-%016x r-x %x %x %s%s\n", m.start, m.end-1, m.offset, m.end-m.start, m.path, note)
 }
 
 // libraries returns the files by the names that other files need them by. It returns none if a file cannot be read that might have

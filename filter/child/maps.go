@@ -46,9 +46,8 @@ type Snapshot struct {
 	Program string
 	Inode   uint64
 	// Text has a line `start-last perms offset size path (BuildId: hex)`, with an inclusive last, for each mapping of code
-	// that counts, as Android's tombstones have them. Fixed has those at places that are not random, without build IDs: other programs may
-	// have other code there. Neither is to be changed.
-	Text, Fixed []byte
+	// that counts, as Android's tombstones have them. It is not to be changed.
+	Text []byte
 	// Files are the mapped files of code that are still those at their paths.
 	Files []string
 	// raw is the content of /proc/PID/maps, when it was read, and whether places are random in the process. Text is set once it is counted.
