@@ -184,12 +184,15 @@ var noFiles = []string{"/memfd:", "/dev/", "/SYSV"}
 func descendants(root int) []int {
 	pids := []int{root}
 	for i := 0; i < len(pids) && len(pids) < maxProcesses; i++ {
-		tasks, err := filepath.Glob("/proc/" + strconv.Itoa(pids[i]) + "/task/*/children")
+		tasks := "/proc/" + strconv.Itoa(pids[i]) + "/task"
+		dir, err := os.Open(tasks)
 		if err != nil {
 			continue
 		}
-		for _, task := range tasks {
-			text, err := os.ReadFile(task)
+		names, _ := dir.Readdirnames(-1) // of a process that ends some may be missing
+		dir.Close()
+		for _, name := range names {
+			text, err := os.ReadFile(tasks + "/" + name + "/children")
 			if err != nil {
 				continue
 			}

@@ -10,12 +10,13 @@ import (
 const (
 	// maxProcesses bounds the processes whose maps are kept; the oldest are dropped.
 	maxProcesses = 256
-	// firstLook is the time of the first read after the start, and lastLook the longest pause between two reads: each pause is half as long
-	// again as the one before. A program loads its libraries in the first milliseconds.
+	// firstLook is the time of the first read after the start, and lastLook the longest pause between two reads: each pause is a quarter
+	// longer than the one before. A program loads its libraries in the first milliseconds.
 	firstLook = 200 * time.Microsecond
 	lastLook  = 5 * time.Second
-	// share is which part of the time reads because of output may take: one of so many.
+	// share is which part of the time reads because of output may take, one of so many, and ahead what they may take in advance.
 	share = 20
+	ahead = 20 * time.Millisecond
 )
 
 // Maps keeps the memory maps of a command and its descendants, to resolve addresses that they print without a module. It has them from
@@ -33,8 +34,8 @@ type Maps struct {
 	root                 int
 	kept                 []Snapshot // in the order of their first snapshots
 	files                files
-	looked               time.Time     // when /proc was read
-	took                 time.Duration // and for how long
+	began                time.Time     // when the command was started
+	took                 time.Duration // how long /proc was read since
 	traced               chan struct{} // is closed when the command is not traced any more
 }
 
@@ -83,7 +84,7 @@ func (m *Maps) All() []Snapshot {
 func (m *Maps) start(run func(traced bool) (pid int, is bool, err error)) (stop func(), err error) {
 	done, started := make(chan struct{}), make(chan error, 1)
 	m.mu.Lock()
-	m.kept, m.traced = nil, make(chan struct{})
+	m.kept, m.traced, m.began = nil, make(chan struct{}), time.Now()
 	m.mu.Unlock()
 	var running sync.WaitGroup
 	running.Go(func() {
@@ -136,7 +137,7 @@ func (m *Maps) free() {
 
 // follow reads the maps from time to time, until done is closed.
 func (m *Maps) follow(done <-chan struct{}) {
-	for pause := firstLook; ; pause = min(pause+pause/2, lastLook) {
+	for pause := firstLook; ; pause = min(pause+pause/4, lastLook) {
 		select {
 		case <-time.After(pause):
 			m.mu.Lock()
@@ -148,14 +149,15 @@ func (m *Maps) follow(done <-chan struct{}) {
 	}
 }
 
-// touch is called when there is output.
+// touch is called when there is output, before it is read: the process that has written may end at any time. It reads the maps if that has not
+// taken too much time so far.
 func (m *Maps) touch() {
 	if m == nil {
 		return
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.records == nil && time.Since(m.looked) >= share*m.took {
+	if m.records == nil && m.took < time.Since(m.began)/share+ahead {
 		m.look()
 	}
 }
@@ -167,7 +169,7 @@ func (m *Maps) look() {
 		return
 	}
 	begin := time.Now()
-	defer func() { m.looked = time.Now(); m.took = m.looked.Sub(begin) }()
+	defer func() { m.took += time.Since(begin) }()
 	for _, pid := range descendants(m.root) {
 		m.read(pid)
 	}

@@ -71,6 +71,7 @@ func (o *output) Read(b []byte) (int, error) {
 		if !ready {
 			continue
 		}
+		o.maps.touch()
 		n, err := unix.Read(o.fd, b)
 		switch {
 		case err == unix.EINTR || err == unix.EAGAIN:
@@ -81,7 +82,6 @@ func (o *output) Read(b []byte) (int, error) {
 			return 0, os.NewSyscallError("read", err)
 		}
 		o.owed -= n
-		o.maps.touch()
 		return n, nil
 	}
 }
