@@ -82,3 +82,65 @@ strip run/*`); err != nil {
 		}
 	}
 }
+
+// TestFoundProcess runs the command that doctor advises for addresses of a process that still runs. After its end, the ID may be that of
+// another process, and no command names it.
+func TestFoundProcess(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("/proc is Linux's")
+	}
+	if _, err := exec.LookPath("gcc"); err != nil {
+		t.Skip("gcc is not installed")
+	}
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "live.c"), `#include <stdio.h>
+#include <unistd.h>
+#include <execinfo.h>
+int main() {
+	void *b[8];
+	int n = backtrace(b, 8);
+	printf("*** SIGSEGV (@0x10) received by PID %d (TID 0x7f00) from PID 16; stack trace: ***\n", getpid());
+	for (int i = 0; i < n; i++) printf("    @     %p (unknown)\n", b[i]);
+	fflush(stdout);
+	char c;
+	return read(0, &c, 1) != 0;
+}
+`)
+	if out, err := shell(dir, "gcc -g -O0 -fPIE -pie -o live live.c"); err != nil {
+		t.Skipf("%v\n%s", err, out)
+	}
+	live := exec.Command(filepath.Join(dir, "live"))
+	hold, err := live.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := live.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := live.Start(); err != nil {
+		t.Fatal(err)
+	}
+	log := make([]byte, 0, 4096)
+	for !strings.Contains(string(log), "\n    @") || !strings.HasSuffix(string(log), "\n") {
+		n, err := out.Read(log[len(log):cap(log)])
+		if log = log[:len(log)+n]; err != nil {
+			t.Fatalf("%v: %q", err, log)
+		}
+	}
+	write(t, filepath.Join(dir, "the log"), string(log))
+	said, _ := shell(dir, "qss-filter doctor --no-cache 'the log'")
+	command := regexp.MustCompile(`qss-filter --no-cache --maps /proc/\d+/maps 'the log'`).FindString(said)
+	if named, err := shell(dir, command); command == "" || err != nil || !strings.Contains(named, "in main ") || !strings.Contains(named, "live.c:6") {
+		t.Errorf("%s shows %v\n%s\nafter\n%s", command, err, named, said)
+	}
+	if err := hold.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := live.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if said, _ := shell(dir, "qss-filter doctor --no-cache 'the log'"); strings.Contains(said, "/proc/") || !strings.Contains(said, "coredumpctl dump ") {
+		t.Errorf("after its end:\n%s", said)
+	}
+}

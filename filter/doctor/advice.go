@@ -199,7 +199,7 @@ func (r *report) mappings() []string {
 	wrote := "PID"
 	for pid, places := range r.survey.writers() {
 		if r.Process != nil && r.Process(pid).wrote(r.written, places) {
-			return []string{"The log has no mappings. Process " + pid + " of this machine runs since before that, and has code at these addresses:",
+			return []string{"The log has no mappings. Process " + pid + " of this machine began before the log was written, and has code at these addresses:",
 				r.again("--maps /proc/" + pid + "/maps")}
 		}
 		if wrote == "PID" {

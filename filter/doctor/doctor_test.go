@@ -110,7 +110,7 @@ func TestRun(t *testing.T) {
 		{name: "no mappings", log: "    @     0x555500001020  (unknown)\n", want: []string{"1 address in no known mapping", "The log has no mappings. A process that has ended left them in its core file",
 			"coredumpctl dump PID --output core\n       qss-filter --maps core the.log\n", "qss-filter -- COMMAND\n"}, never: []string{"/proc"}},
 		{name: "no mappings, of a process that runs", log: "01-02 03:04:05.678  4711  4712 E crash:     @     0x555500001020  (unknown)\n", o: Options{Process: program},
-			want: []string{"Process 4711 of this machine runs since before that", "qss-filter --maps /proc/4711/maps the.log\n"}, never: []string{"core"}},
+			want: []string{"Process 4711 of this machine began before the log was written", "qss-filter --maps /proc/4711/maps the.log\n"}, never: []string{"core"}},
 		{name: "no mappings, of a process whose ID is another's now", log: "01-02 03:04:05.678  4711  4712 E crash:     @     0x666600001020  (unknown)\n", o: Options{Process: program},
 			want: []string{"coredumpctl dump 4711 --output core\n       qss-filter --maps core the.log\n"}, never: []string{"/proc"}},
 		{name: "no mappings, of a process whose ID a later one has", log: "01-02 03:04:05.678  4711  4712 E crash:     @     0x555500001020  (unknown)\n", o: Options{Process: program, written: time.Unix(99, 0)},
