@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -99,6 +100,9 @@ func TestCrashAtOnce(t *testing.T) {
 		{"nothing is random, with a stack without a limit", []string{"sh", "-c", "ulimit -s unlimited; setarch -R " + pie + "/crash; true"}, []string{"early ", "main ", "puts "}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if strings.Contains(strings.Join(c.argv, " "), "setarch") && exec.Command("setarch", "-R", "true").Run() != nil {
+				t.Skip("setarch does not run here")
+			}
 			for range rounds {
 				if got := crashed(t, NewMaps(), c.argv...); !slices.Equal(got, c.want) {
 					t.Fatalf("%v, want %v", got, c.want)

@@ -12,7 +12,7 @@ import (
 const (
 	// maxImages bounds the programs whose mappings are kept, maxCode the mappings of one of them.
 	maxImages = 256
-	maxCode   = 8192
+	maxCode   = 2048
 )
 
 // images are the programs that the command and its descendants have executed, by the kernel's records.
