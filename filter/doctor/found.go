@@ -21,9 +21,9 @@ type Missing struct {
 
 // Found are files that no flag names, and what to give --symbols for them.
 type Found struct {
-	// Paths are the files, and Symbols as few directories and files as there can be that have them.
+	// Paths are the files, in words, and Symbols as few directories and files as there can be that have them.
 	Paths, Symbols []string
-	// Modules are the indexes of the modules whose files they are.
+	// Modules are the indexes of the modules whose files they are, without those of which there are only the names of exported functions.
 	Modules []int
 }
 
@@ -178,9 +178,14 @@ func (l *look) fewest() (found Found) {
 		}
 		for _, s := range best {
 			served[s.Wanted] = true
-			found.Modules = append(found.Modules, s.Wanted)
-			if !slices.Contains(found.Paths, s.Path) {
-				found.Paths = append(found.Paths, s.Path)
+			path := s.Path
+			if s.Exported {
+				path += " (exported functions only)"
+			} else {
+				found.Modules = append(found.Modules, s.Wanted)
+			}
+			if !slices.Contains(found.Paths, path) {
+				found.Paths = append(found.Paths, path)
 			}
 		}
 		found.Symbols = append(found.Symbols, around(best))

@@ -29,8 +29,8 @@ type Sighting struct {
 	// Tree is the directory around Path that a user may name in whole: the one below the directory in which the search began. It is ""
 	// if the file is in that directory itself.
 	Tree string
-	// Archive is set if Path is an archive.
-	Archive bool
+	// Archive is set if Path is an archive, and Exported if the file has the names of exported functions alone.
+	Archive, Exported bool
 }
 
 // Below looks for files of modules below directories that no user has named, so it does as little as it can: it takes the
@@ -295,7 +295,7 @@ func (b *belowWalk) file(f *folder, path string) {
 		if c.id != "" {
 			for _, i := range b.byID[c.id.Cut()] {
 				if c.id == b.wanted[i].ID || c.kind != 0 && (&symsrc.SymbolFile{Kind: c.kind, ID: c.id, Cut: c.cut}).Of(b.wanted[i].ID) {
-					b.sight(ranked{Sighting{i, path, f.tree, c.member != nil}, has})
+					b.sight(ranked{Sighting{i, path, f.tree, c.member != nil, has < symbols}, has})
 				}
 			}
 		}
@@ -304,7 +304,7 @@ func (b *belowWalk) file(f *folder, path string) {
 			name = withoutDebugSuffix(c.member.base())
 		}
 		for _, i := range b.byName[name] {
-			b.sight(ranked{Sighting{i, path, f.tree, c.member != nil}, has})
+			b.sight(ranked{Sighting{i, path, f.tree, c.member != nil, has < symbols}, has})
 		}
 	}
 }
