@@ -88,6 +88,9 @@ type Frame struct {
 	Func string
 	// Linkage is the name as the file has it, with its version.
 	Linkage string
+	// Folded are the names of all functions that a linker has folded into this one, separated by line breaks: Func is one of them, and the
+	// lines and inlined functions are those of one. It is "" if there are no others. See Unfold.
+	Folded string
 	// File is the source path: compilation directory, include directory and name joined, not normalised; "" unknown.
 	File string
 	// MD5 is the sum of File's content when it was compiled, 16 bytes; "" if the debug information has none.

@@ -105,7 +105,7 @@ func (s *answers) lookAbsolute(ctx context.Context, p *Process, addr uint64, kin
 func (s *answers) look(ctx context.Context, q query) *Answer {
 	s.memo.watch(q.mod)
 	got := s.prefetch.take(ctx, q)
-	a := &Answer{Module: q.mod, Kind: q.kind, Offset: got.addr.Offset, Space: got.addr.Space, Frames: got.Frames, Made: got.Made, Unclear: got.unclear,
+	a := &Answer{Module: q.mod, Kind: q.kind, Offset: got.addr.Offset, Space: got.addr.Space, Frames: symsrc.Unfold(got.Frames), Made: got.Made, Unclear: got.unclear,
 		adjusted: adjusted{q.Rule, got.back, got.probe.Known, got.probe.Trampoline}, validity: validity{generation: q.mod.generation}}
 	if got.Files != nil {
 		a.files, a.retry = q.mod.found(got.Files), got.Files.Retry

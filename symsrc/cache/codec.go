@@ -31,14 +31,15 @@ import (
 //
 // of an answer a uvarint for its source, counted from 0, and frame after frame
 //
-//	flags                        1 byte: origin, approx, and whether a sum and an offset follow
-//	Func, Linkage, File, MD5     a uvarint each: 0 for "", n for the n-th string
+//	flags                        1 byte: origin, approx, and whether a sum, folded names and an offset follow
+//	Func, Linkage, File, MD5,
+//	Folded                       a uvarint each: 0 for "", n for the n-th string
 //	CompDir, Line, Column        uvarints
 //	Offset                       uvarint, data only
 //
 // and of what the machine code shows 1 byte of flags, a varint for Linked, less the offset, and a uvarint for CallDistance.
 const (
-	valueFormat = 6       // goes into the engine's hash, so that pages of another format are never read
+	valueFormat = 7       // goes into the engine's hash, so that pages of another format are never read
 	maxAnswer   = 1 << 14 // bytes of an answer's strings, and maxFrame of each of its frames beside them
 	maxFrame    = 32
 	maxPage     = 60 << 10 // bytes; Badger keeps what is larger than 64 KiB in a file of another kind
@@ -47,6 +48,7 @@ const (
 	hasApprox  = 4
 	hasOffset  = 8
 	hasMD5     = 16
+	hasFolded  = 32
 )
 
 var (
@@ -137,12 +139,18 @@ func (w *pageWriter) appendFrames(dst []byte, e *entry) []byte {
 		if f.MD5 != "" {
 			flags |= hasMD5
 		}
+		if f.Folded != "" {
+			flags |= hasFolded
+		}
 		dst = append(dst, flags)
 		dst = binary.AppendUvarint(dst, w.ref(f.Func))
 		dst = binary.AppendUvarint(dst, w.ref(f.Linkage))
 		dst = binary.AppendUvarint(dst, w.ref(f.File))
 		if f.MD5 != "" {
 			dst = binary.AppendUvarint(dst, w.ref(f.MD5))
+		}
+		if f.Folded != "" {
+			dst = binary.AppendUvarint(dst, w.ref(f.Folded))
 		}
 		dst = binary.AppendUvarint(dst, uint64(f.CompDir))
 		dst = binary.AppendUvarint(dst, uint64(f.Line))
@@ -343,6 +351,9 @@ func (p *page) read(s spot, frames []symsrc.Frame) (e entry, err error) {
 		f.Func, f.Linkage, f.File = d.text(p), d.text(p), d.text(p)
 		if flags&hasMD5 != 0 {
 			f.MD5 = d.text(p)
+		}
+		if flags&hasFolded != 0 {
+			f.Folded = d.text(p)
 		}
 		f.CompDir, f.Line, f.Column = d.int(), d.int(), d.int()
 		if flags&hasOffset != 0 {

@@ -54,6 +54,7 @@ type Data struct {
 	splits   splits
 	sup      supplementary
 	globals  globals
+	folded   foldedCode
 	missing  atomic.Bool // see MissingFiles
 }
 

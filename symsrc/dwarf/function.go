@@ -128,7 +128,8 @@ type functionScan struct {
 	tombstone bool       // a function begins at address 0 or 1, where linkers move discarded code
 	overlaps  bool       // keep overlapping ranges of one function
 	spans     []functionSpan
-	dies      []int // of all functions
+	dies      []int                          // of all functions
+	visit     func(die int, lo, size uint64) // if not nil, takes the functions of one range in place of all that; lo is 0 if their code was discarded
 	kept      budget.Tally
 }
 
@@ -231,8 +232,12 @@ func (u *Unit) scanFunctions(s *functionScan, full bool) {
 		}
 		if a.tag == tagSubprogram {
 			p = u.readEntry(b, p, c.read(a), &d)
-			spans = u.ranges(&d, spans[:0])
-			s.add(start, spans)
+			if s.visit != nil {
+				u.visit(s, start, &d)
+			} else {
+				spans = u.ranges(&d, spans[:0])
+				s.add(start, spans)
+			}
 			if a.children {
 				if next, ok := u.reference(&d, attrSibling); ok && next >= p && !full { // never go back
 					p = next
@@ -253,6 +258,24 @@ func (u *Unit) scanFunctions(s *functionScan, full bool) {
 		} else if depth == 0 {
 			return
 		}
+	}
+}
+
+// visit calls s.visit with a subprogram of one range.
+func (u *Unit) visit(s *functionScan, die int, d *attributes) {
+	if !d.has(attrLowPC) || !d.has(attrHighPC) {
+		return
+	}
+	lo, ok := u.address(d, attrLowPC)
+	size := d.v[attrHighPC]
+	if hi, isAddress := u.address(d, attrHighPC); isAddress {
+		size = hi - lo
+	}
+	if lo <= 1 || u.f.addressing.IsTombstone(lo) {
+		lo = 0
+	}
+	if ok && size > 0 {
+		s.visit(die, lo, size)
 	}
 }
 

@@ -319,9 +319,17 @@ func (t *SymbolTable) sort() {
 		if i > 0 && all[i].addr != all[i-1].addr {
 			n++
 		}
-		if i == 0 || all[n].addr != all[i].addr || t.size(all[i].entry) >= t.size(all[n].entry) {
-			all[n] = all[i]
+		if i > n && all[n].addr == all[i].addr {
+			out := all[i].entry
+			if t.size(out) >= t.size(all[n].entry) {
+				out, all[n] = all[n].entry, all[i]
+			}
+			if _, info := t.entryAddr(t.raw[int(out)*t.entrySize():]); isFunction(info) {
+				t.more = append(t.more, addressedEntry{all[i].addr, out})
+			}
+			continue
 		}
+		all[n] = all[i]
 	}
 	if len(all) > 0 {
 		n++
@@ -331,6 +339,34 @@ func (t *SymbolTable) sort() {
 		t.sorted.addrs[i], t.sorted.entries[i] = s.addr, s.entry
 	}
 	t.cache = make([]uint32, n)
+}
+
+// SameCode returns the names of the functions that begin where a symbol of the table does and have its size, in the order of the table.
+func (t *SymbolTable) SameCode(c *Match) (same []string) {
+	t.once.Do(t.sort)
+	i := t.moreAt(c.Start)
+	if i == len(t.more) || t.more[i].addr != c.Start {
+		return nil
+	}
+	entries := []uint32{t.sorted.entries[t.sorted.find(c.Start)]}
+	for ; i < len(t.more) && t.more[i].addr == c.Start; i++ {
+		entries = append(entries, t.more[i].entry)
+	}
+	slices.Sort(entries)
+	t.table.Budget.Answer(len(entries))
+	for _, entry := range entries {
+		s := symbol{index: entry}
+		if t.entry(t.raw[int(entry)*t.entrySize():], &s); s.size == c.Size {
+			same = append(same, t.table.At(t.nameOf(&s)).Linkage)
+		}
+	}
+	return same
+}
+
+// moreAt returns where the functions are in t.more that begin at an address or after it.
+func (t *SymbolTable) moreAt(addr uint64) (i int) {
+	i, _ = slices.BinarySearchFunc(t.more, addr, func(e addressedEntry, addr uint64) int { return cmp.Compare(e.addr, addr) })
+	return i
 }
 
 // size returns the size of the symbol with an index.
@@ -435,6 +471,8 @@ func (t *SymbolTable) At(addr uint64) (c Match, ok bool) {
 		return c, false
 	}
 	c.Start, c.Size, c.Sized = s.addr, s.size, s.size > 0
+	k := t.moreAt(s.addr)
+	c.Several = k < len(t.more) && t.more[k].addr == s.addr
 	number := atomic.LoadUint32(&t.cache[i])
 	if number == 0 {
 		number = t.nameOf(&s)
@@ -456,8 +494,14 @@ func (t *SymbolTable) At(addr uint64) (c Match, ok bool) {
 func (t *SymbolTable) scan(addr uint64) (c Match, ok bool) {
 	var best symbol
 	var file, bestFile fileSymbol
+	several := false
 	window := Span{0, addr}
 	t.each(&window, func(s *symbol) {
+		if s.addr == best.addr && best.index != 0 {
+			several = true
+		} else if s.addr <= addr && s.addr > best.addr {
+			several = false
+		}
 		if s.addr <= addr && (best.index == 0 || s.addr > best.addr || s.addr == best.addr && s.size >= best.size) {
 			best, bestFile = *s, file
 			window.Lo = s.addr
@@ -466,7 +510,7 @@ func (t *SymbolTable) scan(addr uint64) (c Match, ok bool) {
 	if best.index == 0 || !t.covers(&best, addr) {
 		return c, false
 	}
-	c = Match{Name: t.table.At(t.nameOf(&best)), Start: best.addr, Size: best.size, Sized: best.size > 0}
+	c = Match{Name: t.table.At(t.nameOf(&best)), Start: best.addr, Size: best.size, Sized: best.size > 0, Several: several}
 	_, info := t.entryAddr(t.raw[int(best.index)*t.entrySize():])
 	c.Function = isFunction(info)
 	if best.local && bestFile.index != 0 {
@@ -494,6 +538,8 @@ type Match struct {
 	File  []byte // name of the source file of a local symbol; nil if it is unknown
 	// Function is set if the symbol has the type of a function. Other symbols may be labels in code or data.
 	Function bool
+	// Several is set if other symbols begin at Start, too.
+	Several bool
 }
 
 // isFunction reports whether a symbol with the given st_info is a function.

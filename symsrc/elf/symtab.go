@@ -20,6 +20,7 @@ type SymbolTable struct {
 	touched atomic.Bool
 	once    sync.Once
 	sorted  symbolIndex
+	more    []addressedEntry // the functions that sorted leaves out, since others begin at their addresses
 	files   []fileSymbol
 	cache   []uint32     // numbers of the names of the symbols in sorted, set atomically; 0 until they are first used
 	table   *names.Table // the file's table of names

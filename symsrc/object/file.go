@@ -32,6 +32,7 @@ type File struct {
 	runtimeFile runtimeFile
 	deps        dependencies
 	prefetch    prefetch
+	folds       folds
 	index       *moduleIndex // of the module that this file answers for; nil if it has none
 
 	fault atomic.Pointer[elf.StatusError] // why the file is no longer read; nil if it is

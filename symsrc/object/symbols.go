@@ -48,12 +48,9 @@ func (s *symbols) at(addr uint64) (c elf.Match, ok bool) {
 		other = f
 	}
 	full := false
-	for i, t := range [...]*elf.SymbolTable{f.symtab, other.symtab, f.dynsym, other.dynsym} {
-		if t != nil {
-			c, ok = t.At(addr)
-			full = i < 2
-			break
-		}
+	if t := s.table(); t != nil {
+		c, ok = t.At(addr)
+		full = t == f.symtab || t == other.symtab
 	}
 	if ok && c.Sized || f.policy.symbolsOnly {
 		return c, ok
@@ -75,6 +72,21 @@ func (s *symbols) at(addr uint64) (c elf.Match, ok bool) {
 		}
 	}
 	return c, ok
+}
+
+// table returns the table that at asks first, or nil.
+func (s *symbols) table() *elf.SymbolTable {
+	f := s.of
+	other := f.other
+	if other == nil {
+		other = f
+	}
+	for _, t := range [...]*elf.SymbolTable{f.symtab, other.symtab, f.dynsym, other.dynsym} {
+		if t != nil {
+			return t
+		}
+	}
+	return nil
 }
 
 // miniAt returns the symbol in MiniDebugInfo if it is better than known, otherwise known. ok says whether there is a known one.

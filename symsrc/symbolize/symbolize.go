@@ -142,6 +142,7 @@ func (s *Symbolizer) answer(ctx context.Context, dst []byte, text string) ([]byt
 		return s.invalid(dst, text), err
 	}
 	got := s.symbols.Frames(ctx, q)
+	got.Frames = symsrc.Unfold(got.Frames)
 	if err := s.Check(text, &q, &got); err != nil {
 		return s.invalid(dst, text), err
 	}

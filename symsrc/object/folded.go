@@ -1,0 +1,89 @@
+package object
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"qss-filter/symsrc"
+	"qss-filter/symsrc/demangle"
+)
+
+// Linkers fold functions with the same code into one (--icf), which then has all their names, and the lines of one. Compilers make aliases of
+// them. Which one was called the address does not say.
+
+// folds remembers the names of folded functions, by where they begin. A list is empty for a function that is not folded.
+type folds struct {
+	mu    sync.Mutex
+	names map[uint64][]string
+}
+
+// maxFolds bounds the functions that are remembered.
+const maxFolds = 1 << 12
+
+// withFolded returns the frames at an address, the last one with its Folded.
+func (f *File) withFolded(addr uint64, frames []symsrc.Frame) []symsrc.Frame {
+	last := len(frames) - 1
+	if f.policy.symbolsOnly || last < 0 || frames[last].Origin == symsrc.DebugOnly {
+		return frames
+	}
+	var names []string
+	f.guard(func() { names = f.foldedNames(f.codeAddr(addr)) })
+	if len(names) < 2 {
+		return frames
+	}
+	frames = slices.Clone(frames)
+	frames[last].Folded = strings.Join(names, "\n")
+	return frames
+}
+
+// foldedNames returns the demangled names of the functions whose code was folded into that at an address.
+func (f *File) foldedNames(addr uint64) []string {
+	sym, ok := f.symbols.at(addr)
+	if !ok || !sym.Several || !sym.Sized || !sym.Function {
+		return nil
+	}
+	t := f.symbols.table()
+	if t == nil {
+		return nil
+	}
+	same := t.SameCode(&sym)
+	if len(same) < 2 {
+		return nil
+	}
+	x := &f.folds
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if names, known := x.names[sym.Start]; known {
+		return names
+	}
+	defined, known := f.dwarf.FoldedNames(sym.Start, sym.Size, f.symbols.shared)
+	names := foldedAmong(same, defined, known)
+	if x.names == nil || len(x.names) >= maxFolds {
+		x.names = map[uint64][]string{}
+	}
+	f.elf.Budget.Hold(frameWeight * (1 + len(names)))
+	x.names[sym.Start] = names
+	return names
+}
+
+// foldedAmong returns the names of functions, of those that begin at one address, that are no aliases of each other: the debug information
+// defines them, or they are of C++ or Rust and differ in more than the kind of a constructor. Only there a destructor may be an alias of its base's.
+func foldedAmong(same, defined []string, known bool) (names []string) {
+	isDefined := make(map[string]bool, len(defined))
+	for _, name := range defined {
+		isDefined[name] = true
+	}
+	seen := map[string]bool{}
+	for _, raw := range same {
+		raw, _, _ = strings.Cut(raw, "@")
+		readable := demangle.Demangle(raw)
+		mangled := readable != raw && !(known && len(defined) > 0 && strings.Contains(readable, "::~"))
+		if readable, _, _ = strings.Cut(readable, " (."); seen[readable] || !isDefined[raw] && !mangled {
+			continue
+		}
+		seen[readable] = true
+		names = append(names, readable)
+	}
+	return names
+}

@@ -1,0 +1,91 @@
+package object_test
+
+import (
+	"context"
+	"debug/elf"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"qss-filter/symsrc"
+	"qss-filter/symsrc/locate"
+	"qss-filter/symsrc/object"
+)
+
+// foldedSource has functions with the same code, and aliases.
+const foldedSource = `
+volatile int V;
+#define NI extern "C" __attribute__((noinline))
+NI int charge(int x) { V += 5; asm volatile("nop"); return x + V; }
+NI int refund(int x) { V += 5; asm volatile("nop"); return x + V; }
+NI int only(int x) { V += 11; asm volatile("nop; nop"); return x; }
+extern "C" int other_name(int x) __attribute__((alias("only")));
+extern "C" int weak_name(int x) __attribute__((weak, alias("only")));
+struct A { __attribute__((noinline)) int f(int x) { V -= 7; asm volatile("nop"); return x + V; } };
+struct B { __attribute__((noinline)) int g(int x) { V -= 7; asm volatile("nop"); return x + V; } };
+template <class T> struct W { T *p; __attribute__((noinline)) int get(int x) { V ^= 3; asm volatile("nop"); return V + x; } };
+struct C { int v; __attribute__((noinline)) C(int x) { V |= 4; asm volatile("nop; nop; nop"); v = x; } };
+int main(int c, char **) {
+  A a; B b; W<int> w; W<char> v; C k(c);
+  return charge(c) + refund(c) + only(c) + other_name(c) + weak_name(c) + a.f(c) + b.g(c) + w.get(c) + v.get(c) + k.v;
+}
+`
+
+// TestFolded looks at functions that linkers have folded, and at aliases, which are one function.
+func TestFolded(t *testing.T) {
+	want := map[string]string{
+		"charge": "charge, refund (folded)", "refund": "charge, refund (folded)", "_ZN1A1fEi": "A::f(int), B::g(int) (folded)",
+		"_ZN1WIiE3getEi": "W<int>::get(int), W<char>::get(int) (folded)", "_ZN1CC2Ei": "C::C(int)", "main": "main",
+	}
+	for _, command := range [][]string{
+		{"clang++-22", "-fuse-ld=lld"}, {"clang++-22", "-fuse-ld=lld", "-gdwarf-4"}, {"clang++-22", "-fuse-ld=lld", "-gsplit-dwarf"},
+		{"clang++-22", "-fuse-ld=gold"}, {"g++", "-fuse-ld=gold", "-fno-ipa-icf"},
+	} {
+		dir := t.TempDir()
+		source, path := filepath.Join(dir, "a.cc"), filepath.Join(dir, "a.out")
+		if err := os.WriteFile(source, []byte(foldedSource), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(command[0], append(command[1:], "-g", "-O1", "-ffunction-sections", "-Wl,--icf=all", "-o", path, source)...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Logf("%v is skipped: %v: %s", command, err, out)
+			continue
+		}
+		f, err := elf.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		symbols, err := f.Symbols()
+		f.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := locate.New(locate.Options{Objects: []string{path}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		src, looked := object.NewSource(found), 0
+		for _, sym := range symbols {
+			names, ok := want[sym.Name]
+			if !ok {
+				continue
+			}
+			looked++
+			raw := src.Frames(context.Background(), symsrc.Addr{Module: symsrc.Module{Name: path}, Offset: sym.Value + 1}).Frames
+			frames := symsrc.Unfold(raw)
+			if len(frames) == 0 || frames[len(frames)-1].Func != names || len(frames) > 1 {
+				t.Errorf("%v: %s is %+v, want %s", command, sym.Name, frames, names)
+				continue
+			}
+			// The instances of a template have one line.
+			if line := frames[0].Line > 0; line != (names[0] == 'm' || names[0] == 'C' || names[0] == 'W') {
+				t.Errorf("%v: %s has the line %d", command, names, frames[0].Line)
+			}
+		}
+		if looked != len(want) {
+			t.Errorf("%v: %d of %d functions were found", command, looked, len(want))
+		}
+	}
+}
