@@ -75,7 +75,7 @@ func (a *annotatedStream) observe(o *print.Observation) {
 		return
 	}
 	for _, fr := range a.names.Mapped(o.Functions(&a.single)) {
-		if fr.Line > 0 && fr.File != "" && triage.Own(fr.Func, o.Module.Name, fr.File) {
+		if fr.Line > 0 && fr.File != "" && a.names.Own.Own(fr.Func, o.Module.Name, fr.File) {
 			s.done = true
 			a.write(&fr, s.about)
 			return

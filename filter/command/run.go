@@ -49,7 +49,7 @@ func (j *job) run() (status int, err error) {
 			status, err = max(status, cli.Failed), failed
 		}
 	}()
-	o.Palette, o.Screen, o.Count = j.palette(), j.screen(), j.summarizes() || j.style.failUnresolved
+	o.Palette, o.Screen, o.Count = j.palette(), j.screen(), j.summarizes() || j.style.failUnresolved != failNever
 	j.wholeFiles(&o)
 	if j.style.annotate == "github" {
 		j.extras.Each = newAnnotations(os.Stderr, o.Names).use
@@ -61,7 +61,7 @@ func (j *job) run() (status int, err error) {
 		return cli.Usage, err
 	}
 	if j.tree.Report != "" {
-		completeReport(&j.tree)
+		j.completeReport()
 		report, err := tree.NewReport(j.tree.ReportOptions)
 		if err != nil {
 			return cli.Usage, err
@@ -96,8 +96,12 @@ const exitUnresolved = 3
 
 // unresolved returns the status that --fail-unresolved asks for.
 func (j *job) unresolved() (status int) {
-	if j.style.failUnresolved && slices.ContainsFunc(j.filters, func(f *filter.Filter) bool { return f.Stats().Unresolved > 0 }) {
-		return exitUnresolved
+	if failing := j.failing(); failing != nil {
+		for _, f := range j.filters {
+			if s := f.Summary(); fails(&s, failing) {
+				return exitUnresolved
+			}
+		}
 	}
 	return cli.OK
 }

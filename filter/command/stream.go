@@ -29,6 +29,7 @@ type config struct {
 	inputs  []string
 	command []string // after `--`
 	style   style
+	own     patterns // --own
 	output  string   // a file in place of standard output
 	out     *os.File // where the log goes
 	hints   *hints   // nil if none are written while the log is read
@@ -50,7 +51,7 @@ type style struct {
 	names                string // full, short or mangled
 	quiet                bool
 	llvm                 bool // in place of llvm-symbolizer
-	failUnresolved       bool
+	failUnresolved       string
 	annotate             string // off or github
 }
 
@@ -100,7 +101,7 @@ func (c *config) register(fs *cli.Flags) {
 		set.BoolVar(&c.tree.Benchmark, "benchmark", false, "the same as --stats, as QSS has it")
 	})
 	fs.Hide("benchmark", coreFlag)
-	fs.Bool(&c.style.failUnresolved, "fail-unresolved", "exit with status 3 if a frame has no name, for tests")
+	c.ownFlags(fs)
 	fs.Word(&c.style.annotate, "annotate", "mark the first line of your own code in each stack for `CI`, on standard error: off, github", "off", "github")
 	c.styleFlags(fs)
 }
@@ -117,6 +118,17 @@ func (c *config) styleFlags(fs *cli.Flags) {
 	fs.Words("functions", functionKinds...)
 	fs.String(&c.symbols.Package, "dwp", "", "`FILE` of split DWARF, in place of PROGRAM.dwp")
 	fs.Hide(llvmOwnFlags...)
+}
+
+// ownFlags adds the flags for the program's own code, and for a run that fails.
+func (c *config) ownFlags(fs *cli.Flags) {
+	fs.Register(func(set *flag.FlagSet) {
+		set.Var(&c.own, "own", "`PATTERN` of source files or modules that are your own code; !PATTERN is others'")
+	})
+	fs.Repeated("own")
+	fs.String(&c.style.failUnresolved, "fail-unresolved", failNever, "exit with status 3 if a frame has no name: `OF` all, own code, or a pattern of modules")
+	fs.Words("fail-unresolved", failAll, failOwn)
+	fs.Optional("fail-unresolved", failAll)
 }
 
 // namesFlag adds the flag for names of functions.
@@ -154,6 +166,9 @@ func (c *config) check() error {
 	if len(c.inputs) == 0 || namedLLVM() { // addresses, which llvm ignores
 		c.inputs = []string{"-"}
 	}
+	if err := c.checkScope(); err != nil {
+		return err
+	}
 	c.format.use(&c.options)
 	quiet.Store(c.style.quiet)
 	return nil
@@ -161,6 +176,7 @@ func (c *config) check() error {
 
 // filterOptions returns the options of a filter. end closes its source of symbols.
 func (c *config) filterOptions() (o filter.Options, end func(), err error) {
+	c.options.Names.Own = c.own.rules()
 	o = c.options
 	if c.style.llvm {
 		c.symbols.SkipLineZero = c.llvm.SkipLineZero

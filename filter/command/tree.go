@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	"qss-filter/filter/command/cli"
@@ -30,7 +31,7 @@ func treeCommand(fs *cli.Flags) cli.Run {
 	fs.Repeated("path-map", "include", "exclude")
 	fs.Optional("source", around)
 	c.namesFlag(fs)
-	fs.Bool(&c.style.failUnresolved, "fail-unresolved", "exit with status 3 if a frame has no name, for tests")
+	c.ownFlags(fs)
 	fs.Bool(&onlyStacks, "only-stacks", "write only the stacks of each log, numbered")
 	fs.Bool(&summary, "json", "print the summary as JSON")
 	c.plainFlags(fs)
@@ -38,7 +39,7 @@ func treeCommand(fs *cli.Flags) cli.Run {
 	fs.Needs([]string{"source"}, "source-root")
 	fs.Needs([]string{"frames=full", "frames=short"}, "source")
 	return func() (int, error) {
-		if err := c.inTree(onlyStacks); err != nil {
+		if err := errors.Join(c.inTree(onlyStacks), c.checkScope()); err != nil {
 			return cli.Usage, &cli.Misuse{Err: err}
 		}
 		o, end, err := c.filterOptions()
@@ -49,17 +50,24 @@ func treeCommand(fs *cli.Flags) cli.Run {
 		if c.tree.Report == "" {
 			c.tree.Report = c.tree.Output
 		}
-		completeReport(&c.tree)
+		c.completeReport()
 		if summary {
 			c.tree.SummaryJSON = "-"
 		}
-		unnamed := 0
-		c.tree.Filter, c.tree.Terminal, c.tree.Quiet, c.tree.Unnamed = o, isTerminal(os.Stderr), c.style.quiet, &unnamed
+		c.tree.Filter, c.tree.Terminal, c.tree.Quiet = o, isTerminal(os.Stderr), c.style.quiet
+		var failed atomic.Bool
+		if failing := c.failing(); failing != nil {
+			c.tree.Nameless = func(m symsrc.Module) {
+				if failing(m) {
+					failed.Store(true)
+				}
+			}
+		}
 		if c.tree.New, err = c.extras.Preloaded(); err != nil {
 			return cli.Usage, err
 		}
 		status, err := c.each(func(ctx context.Context) error { return tree.Run(ctx, c.tree) })
-		if status == cli.OK && err == nil && c.style.failUnresolved && unnamed > 0 {
+		if status == cli.OK && err == nil && failed.Load() {
 			status = exitUnresolved
 		}
 		return status, err
@@ -104,8 +112,9 @@ func (c *config) inTree(onlyStacks bool) error {
 }
 
 // completeReport adds to a report the groups of stacks and the page that shows them.
-func completeReport(o *tree.Options) {
-	o.Group, o.HTML, o.Stdout = true, filepath.Join(o.Report, "stacks.html"), os.Stdout
+func (c *config) completeReport() {
+	o := &c.tree
+	o.Group, o.HTML, o.Stdout, o.Own = true, filepath.Join(o.Report, "stacks.html"), os.Stdout, c.options.Names.Own
 }
 
 // each runs what reads several logs until a signal asks for the end.

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"qss-filter/filter/print/cxxname"
+	"qss-filter/filter/triage"
 	"qss-filter/symsrc"
 )
 
@@ -17,6 +18,8 @@ type Names struct {
 	Strip []string
 	// Base shows files without their directories. Relative shows them without the compilation directory.
 	Base, Relative bool
+	// Own says which functions are the program's own.
+	Own triage.Rules
 }
 
 // PathMap replaces the directory From by To.

@@ -54,11 +54,14 @@ func (w *renderer) appendPlace(dst []byte, a *resolve.Answer, i int) []byte {
 	return append(w.appendFile(dst, a, i, fr.Column > 0), fr.Mark()...)
 }
 
-// appendFunc writes a function's name in its color.
+// appendFunc writes a function's name in its color. What is not the program's own is less bright.
 func (w *renderer) appendFunc(dst []byte, a *resolve.Answer, i int) []byte {
 	name := w.shown(a).frames[i].Func
 	if name == "" {
 		name = unknownName
+	}
+	if p := w.palette(); p != nil && a.Module != nil && a.Java == nil && a.Kind == symsrc.Code && !w.opt.Names.Own.Own(a.Frames[i].Func, a.Module.Name, a.Frames[i].File) {
+		return w.paint(dst, p.Quiet, name)
 	}
 	return w.appendName(dst, name, i < len(a.Frames)-1)
 }

@@ -152,7 +152,7 @@ func (d *Repeats) End(dst []byte) []byte {
 	}
 	d.frames++
 	for i := range n.frames {
-		d.signature.Add(&n.frames[i])
+		d.signature.Add(&n.frames[i], &d.opt.Names.Own)
 	}
 	d.of, d.number, d.numbered = n.of, n.number, n.numbered
 	d.key = append(d.key, n.key...)

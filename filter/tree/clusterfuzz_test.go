@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"testing"
 
 	"qss-filter/filter"
@@ -99,7 +100,10 @@ func TestClusterFuzz(t *testing.T) {
 	t.Logf("%d of %d signatures are the same as the states", same, len(clusterFuzz))
 }
 
-// signatureOf returns the signature of the first stack of a log that has a function of the program's own.
+// projects are dependencies of Chromium, of which many of the logs are.
+var projects = regexp.MustCompile(`/third_party/|/usr/include/|/external/`)
+
+// signatureOf returns the signature of the first stack of a log that has a function of the program's own, or of a dependency.
 func signatureOf(t *testing.T, path string) (signature string) {
 	t.Helper()
 	log, err := os.Open(path)
@@ -121,7 +125,7 @@ func signatureOf(t *testing.T, path string) (signature string) {
 	first := math.MaxInt
 	for _, g := range r.groups.all {
 		for i := range g.shown {
-			if p := &g.shown[i]; g.id < first && p.own && p.Func != "" {
+			if p := &g.shown[i]; g.id < first && (p.own || projects.MatchString("/"+p.File)) && p.Func != "" {
 				signature, first = g.signature, g.id
 			}
 		}

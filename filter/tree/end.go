@@ -12,9 +12,6 @@ import (
 // summarize writes the line at the end, and one for the files that are no logs.
 func (r *run) summarize() {
 	c := &r.report.counts
-	if r.opt.Unnamed != nil {
-		*r.opt.Unnamed = c.frames.Unnamed()
-	}
 	if r.opt.Quiet {
 		return
 	}

@@ -75,6 +75,9 @@ func (l *logSink) observe(o *print.Observation) {
 	l.counts.frames.Count(o.Outcome)
 	f := fields{o: o, s: s, id: o.BuildID, failed: o.Outcome != resolve.OK && !named(o)}
 	l.bar.frame(!o.Outcome.Named())
+	if l.rep.Nameless != nil && !o.Outcome.Named() {
+		l.rep.Nameless(o.Module)
+	}
 	l.note(o)
 	if len(f.id) == 0 && o.Module.BuildID != "" {
 		f.id = []byte(o.Module.BuildID.String())
@@ -149,7 +152,7 @@ func (l *logSink) rebuild(f *fields, functions []symsrc.Frame) {
 // group adds a function to the group key of a stack. For a frame without a name it adds what the log has instead.
 func (l *logSink) group(f *fields, fr *symsrc.Frame) {
 	s, o := f.s, f.o
-	own := s.signature.Add(&triage.Frame{Func: fr.Func, File: fr.File, Module: o.Module.Name, At: o.At + o.Back, Located: o.Located})
+	own := s.signature.Add(&triage.Frame{Func: fr.Func, File: fr.File, Module: o.Module.Name, At: o.At + o.Back, Located: o.Located}, &l.rep.Own)
 	at := place{own: own, Func: fr.Func, File: fr.File, Line: string(appendLine(nil, fr)), Module: path.Base(o.Module.Name)}
 	switch {
 	case f.failed:

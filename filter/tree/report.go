@@ -11,6 +11,7 @@ import (
 
 	"qss-filter/filter/print"
 	"qss-filter/filter/resolve"
+	"qss-filter/filter/triage"
 	"qss-filter/symsrc"
 )
 
@@ -37,6 +38,10 @@ type ReportOptions struct {
 	// Group groups the stacks with the same functions and writes groups.tsv. HTML is the path of a page with the groups, or "" for none.
 	Group bool
 	HTML  string
+	// Own says which functions are the program's own.
+	Own triage.Rules
+	// Nameless, if not nil, is called with the module of each frame without a name, from several goroutines at once.
+	Nameless func(m symsrc.Module)
 	// Finder finds the files of modules whose answers have none, since they are from a cache.
 	Finder symsrc.Finder
 	Stdout io.Writer

@@ -81,8 +81,6 @@ type Options struct {
 	// Benchmark writes the time of each stage to Stderr, Verbose a line for each log that is done, and for each file that is no log.
 	// Quiet leaves out the line at the end.
 	Benchmark, Verbose, Quiet bool
-	// Unnamed, if not nil, is set at the end to the number of frames without a name.
-	Unnamed *int
 	// Check adds to the list of Modules the files that Finder returns for them, and JSON writes the list as JSON.
 	Check, JSON bool
 	// ReportOptions are the options of the report. An empty Report means Output.

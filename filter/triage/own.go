@@ -9,6 +9,8 @@ package triage
 
 import (
 	"path"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -35,12 +37,13 @@ var notOwn = sync.OnceValue(func() map[string]bool {
 
 // notOwnPrefixes begin the names of such functions.
 var notOwnPrefixes = sync.OnceValue(func() []string {
-	return strings.Fields(`
+	return prefixes(`
 	__asan_ __hwasan_ __memprof_ __msan_ __tsan_ __ubsan_ __lsan_ __dfsan_ __sanitizer_ __sanitizer:: __interceptor_ ___interceptor_
 	__asan:: __hwasan:: __msan:: __tsan:: __ubsan:: __lsan:: __interception:: __cfi_ __gwp_asan pthread_ asan_ wrap_ fuzzer:: centipede::
 	__cxa_ __cxxabiv1:: __gnu_cxx:: __gxx_ _Unwind_ __libc_ __GI_ __pthread_ __assert __fortify_ __chk_fail __stack_chk_fail __scrt_
-	std:: runtime. rust_panic __rust __rustc:: core::panicking:: core::result::unwrap core::option::unwrap core::option::expect core::ops::function:: core::fmt::
-	__wrap_ HF_ _objc_terminate _sanitizer_ __sanitizer:: v8::api_internal:: blink::ReportV8FatalError ExitCallback alloc::alloc:: alloc::raw_vec::handle_ abort_ absl::log_internal:: absl::lts_ google::LogMessage google::LogMessageFatal logging::LogMessage
+	std:: runtime. rust_panic __rust __rustc:: core:: alloc:: <std:: <core:: <alloc:: <dyn_core:: <dyn_std:: <dyn_alloc:: <&dyn_core::
+	_ZSt _ZNSt _ZNKSt _ZN9__gnu_cxx _ZN3std _ZN4core _ZN5alloc _ZN10__cxxabiv1 testing.tRunner
+	__wrap_ HF_ _objc_terminate _sanitizer_ __sanitizer:: v8::api_internal:: blink::ReportV8FatalError ExitCallback abort_ absl::log_internal:: absl::lts_ google::LogMessage google::LogMessageFatal logging::LogMessage
 	logging::CheckError base::debug:: base::ImmediateCrash v8::base::OS::Abort v8::base::debug:: WTF::fastMalloc WTF::Partition::
 	blink::PartitionAlloc base::allocator:: partition_alloc:: base::PartitionAlloc base::PartitionRoot android::base::LogMessage
 	android::AndroidRuntime::onCrash art::Runtime::Abort kasan_ __kasan_ kmsan_ kcsan_ warn_slowpath_ __warn report_bug do_trap do_error_trap`)
@@ -54,9 +57,127 @@ var notOwnModules = sync.OnceValue(func() []string {
 	ntdll kernel32 kernelbase ucrtbase msvcrt vcruntime msvcp clang_rt. libsigchain libart. libhonggfuzz`)
 })
 
-// notOwnPaths are in the paths of a runtime's source files.
-var notOwnPaths = []string{"/compiler-rt/", "sanitizer_common/", "/libsanitizer/", "/libcxxabi/", "/libfuzzer/",
-	"/rustc/", "/usr/lib/go", "/usr/local/go/src/runtime/", "sysdeps/", "/glibc", "vcruntime", "vcstartup"}
+// notOwnPaths are in the paths of source files of systems and of toolchains, and dependencies in those of code that a build has a copy of.
+var (
+	notOwnPaths = []string{"/compiler-rt/", "sanitizer_common/", "/libsanitizer/", "/libcxxabi/", "/libfuzzer/", "/libstdc++-v3/", "/include/c++/", "/c++/v1/",
+		"/usr/include/", "/usr/lib/gcc", "/usr/lib/llvm", "/rustc/", "/library/std/src/", "/library/core/src/", "/library/alloc/src/", "/.rustup/",
+		"/usr/lib/go", "/usr/local/go/src/", "/goroot/src/", "/go/src/runtime/", "sysdeps/", "/glibc", "csu/libc-start", "vcruntime", "vcstartup",
+		"/hostedtoolcache/", "/Toolchains/", "/toolchains/llvm/"}
+	dependencies = []string{"/third_party/", "/third-party/", "/thirdparty/", "/3rdparty/", "/vendor/", "/external/", "/node_modules/", "/site-packages/", "/_deps/",
+		"/.cargo/registry/", "/.cargo/git/", "/pkg/mod/", "/vcpkg_installed/", "/.conan/", "/nix/store/"}
+)
+
+// rustStd matches mangled names of Rust's standard library, in which the crate comes first (RFC 2603).
+var rustStd = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^_R[A-Za-z]*C(?:s[0-9a-zA-Z]*_)?(?:3std|4core|5alloc)`)
+})
+
+// goStd are the first parts of the paths of Go's own packages.
+var goStd = sync.OnceValue(func() map[string]bool {
+	return words(`archive bufio bytes cmp compress container context crypto database debug embed encoding errors expvar flag fmt go hash html image
+	index internal io iter log maps math mime net os path plugin reflect regexp runtime slices sort strconv strings structs sync syscall
+	testing text time unicode unique unsafe weak`)
+})
+
+// ofGo reports whether a function of a source file in Go is of Go's own packages, whose files lie below src of the toolchain, or have
+// paths that begin with the package (-trimpath).
+func ofGo(name, file string) bool {
+	slash := strings.LastIndexByte(name, '/') + 1
+	dot := strings.IndexByte(name[slash:], '.')
+	if dot < 0 {
+		return false
+	}
+	of := name[:slash+dot]
+	first, _, _ := strings.Cut(of, "/")
+	return goStd()[first] && (strings.HasPrefix(strings.TrimPrefix(file, "/"), of+"/") || strings.Contains(file, "/src/"+of+"/"))
+}
+
+// Rules say which functions are the program's own. The zero value has the general ones.
+type Rules struct {
+	// Root is the directory of the program's source: what is above it says nothing of a file below it. "" for none.
+	Root string
+	// Patterns are globs of source files and of modules, in which * stands for anything: what matches one is the program's own, or is not
+	// if the pattern begins with !. The last one that matches counts. One without a slash is of the last part of a path.
+	Patterns []string
+}
+
+// Own reports whether a function is the program's own: it is none of an allocator, of an interceptor of a sanitizer, of a runtime or of a
+// standard library, and its source is none of a system, of a toolchain or of a dependency. name is the function as debug information has
+// it, "" if it is unknown; module is the path of its binary, and file that of its source.
+func (r *Rules) Own(name, module, file string) bool { return r.own(Name(name), module, file) }
+
+// own is Own for a name as Name returns it.
+func (r *Rules) own(name, module, file string) bool {
+	for i := len(r.Patterns) - 1; i >= 0; i-- {
+		pattern, not := strings.CutPrefix(r.Patterns[i], "!")
+		if matches(pattern, file) || matches(pattern, module) {
+			return !not
+		}
+	}
+	if r.Root != "" {
+		file = strings.TrimPrefix(file, strings.TrimRight(r.Root, "/"))
+	}
+	return !contains(file, dependencies) && own(name, module, file)
+}
+
+// contains reports whether a path, which may be relative, has one of the parts.
+func contains(file string, parts []string) bool {
+	if file != "" && file[0] != '/' {
+		file = "/" + file
+	}
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(file, part) })
+}
+
+// Below reports whether a source file lies below the root.
+func (r *Rules) Below(file string) bool {
+	rest, ok := strings.CutPrefix(file, strings.TrimRight(r.Root, "/"))
+	return ok && r.Root != "" && strings.HasPrefix(rest, "/")
+}
+
+// matches reports whether a path, or its last part if the pattern has no slash, matches a pattern.
+func matches(pattern, of string) bool {
+	if of == "" || pattern == "" {
+		return false
+	}
+	if !strings.Contains(pattern, "/") {
+		return wild(pattern, of[strings.LastIndexAny(of, `/\`)+1:])
+	}
+	return wild(pattern, of) || !strings.HasPrefix(pattern, "/") && wild("*/"+pattern, of)
+}
+
+// wild reports whether a text matches a pattern in which * stands for anything.
+func wild(pattern, text string) bool {
+	begin, rest, ok := strings.Cut(pattern, "*")
+	if !ok {
+		return pattern == text
+	}
+	if !strings.HasPrefix(text, begin) {
+		return false
+	}
+	text = text[len(begin):]
+	for {
+		part, more, again := strings.Cut(rest, "*")
+		if !again {
+			return strings.HasSuffix(text, part)
+		}
+		at := strings.Index(text, part)
+		if at < 0 {
+			return false
+		}
+		text, rest = text[at+len(part):], more
+	}
+}
+
+// prefixes returns the words of a list, in which _ before core, std and alloc is a space.
+func prefixes(list string) []string {
+	all := strings.Fields(list)
+	for i := range all {
+		if strings.HasPrefix(all[i], "<dyn_") || strings.HasPrefix(all[i], "<&dyn_") {
+			all[i] = strings.Replace(all[i], "_", " ", 1)
+		}
+	}
+	return all
+}
 
 func words(list string) map[string]bool {
 	set := map[string]bool{}
@@ -71,18 +192,15 @@ func words(list string) map[string]bool {
 	return set
 }
 
-// Own reports whether a function is the program's own. It is none of an allocator, of an interceptor of a sanitizer, or of a runtime.
-// name is the function as debug information has it, "" if it is unknown; module is the path of its binary, and file that of its source.
-func Own(name, module, file string) bool { return own(Name(name), module, file) }
-
-// own is Own for a name as Name returns it.
+// own is Rules.own without rules of the user, for which dependencies are the program's own, too.
 func own(name, module, file string) bool {
-	for _, dir := range notOwnPaths {
-		if strings.Contains(file, dir) {
-			return false
-		}
+	if contains(file, notOwnPaths) {
+		return false
 	}
 	if strings.HasSuffix(name, "_chk") { // the checked functions of libc
+		return false
+	}
+	if strings.HasPrefix(name, "_R") && rustStd().MatchString(name) || strings.HasSuffix(file, ".go") && ofGo(name, file) {
 		return false
 	}
 	base := strings.ToLower(path.Base(strings.ReplaceAll(module, `\`, "/")))

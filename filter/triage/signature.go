@@ -20,23 +20,24 @@ const depth = 3
 // between separates the frames of a signature, as in the DEDUP_TOKEN of a sanitizer.
 const between = "--"
 
-// Signature is the signature of a stack: its first three frames that are the program's own.
+// Signature is the signature of a stack: its first three frames that are the program's own, or of its dependencies. A fault in one of these
+// is known by where it is.
 type Signature struct {
 	own, other [depth]string
 	n, others  int
 }
 
-// Add adds a function of the stack, the innermost first. It reports whether that is the program's own.
-func (s *Signature) Add(f *Frame) bool {
+// Add adds a function of the stack, the innermost first. It reports whether that is the program's own, by the rules.
+func (s *Signature) Add(f *Frame, rules *Rules) bool {
 	name := Name(f.Func)
-	own := own(name, f.Module, f.File)
+	own, dependent := rules.own(name, f.Module, f.File), own(name, f.Module, f.File)
 	if name == "" || name == "??" {
 		if f.Module == "" || !f.Located {
 			return false
 		}
 		name = path.Base(f.Module) + "+0x" + strconv.FormatUint(f.At, 16)
 	}
-	if !own {
+	if !own && !dependent {
 		if s.others < depth {
 			s.other[s.others] = name
 			s.others++
@@ -47,7 +48,7 @@ func (s *Signature) Add(f *Frame) bool {
 		s.own[s.n] = name
 		s.n++
 	}
-	return true
+	return own
 }
 
 // String returns the frames with `--` between them. They are the first ones of any kind if none is the program's own.

@@ -60,25 +60,65 @@ func TestOwn(t *testing.T) {
 		{"runtime.gopanic", "/a.out", "", false},
 		{"runtimeCheck", "/a.out", "", true},
 		{"", "/lib/libc.so.6", "", false},
+		{"core::ptr::drop_in_place", "/a.out", "", false},
+		{"<alloc::boxed::Box<F,A> as core::ops::function::FnOnce<Args>>::call_once", "/a.out", "", false},
+		{"<dyn core::fmt::Debug as core::fmt::Debug>::fmt", "/a.out", "", false},
+		{"<app::Shape as core::fmt::Debug>::fmt", "/a.out", "/home/u/app/src/main.rs", true},
+		{"std[e28293b1aa0f68bd]::rt::lang_start_internal", "/a.out", "", false},
+		{"_ZN4core9panicking5panic17h0123456789abcdefE", "/a.out", "", false},
+		{"_RNvNtCs5dMOUFIi8ra_4core9panicking5panic", "/a.out", "", false},
+		{"_RNvCs5dMOUFIi8ra_3app4main", "/a.out", "", true},
+		{"std::vector<int>::at(unsigned long)", "/a.out", "/usr/include/c++/12/bits/stl_vector.h", false},
+		{"fmt::detail::vformat", "/a.out", "/home/u/app/third_party/fmt/format.h", false},
+		{"serde::de::f", "/a.out", "/home/u/.cargo/registry/src/index.crates.io-6f17d22bba15001f/serde-1.0/src/de.rs", false},
+		{"net/http.(*conn).serve", "/a.out", "/opt/go/src/net/http/server.go", false},
+		{"net/http.(*conn).serve", "/a.out", "net/http/server.go", false},
+		{"main.handler", "/a.out", "/home/u/go/src/app/main.go", true},
+		{"time.Sleep", "/a.out", "/home/u/time.py", true},
 		{"", "/lib/libmine.so", "", true},
 		{"f", `C:\Windows\System32\ntdll.dll`, "", false},
 	} {
-		if got := Own(c.name, c.module, c.file); got != c.own {
+		if got := new(Rules).Own(c.name, c.module, c.file); got != c.own {
 			t.Errorf("%+v: %v", c, got)
 		}
+	}
+}
+
+// TestRules holds that a pattern of the user counts more than the general rules, the last one most, and that what is above the root says nothing.
+func TestRules(t *testing.T) {
+	r := Rules{Root: "/usr/src/external/app", Patterns: []string{"third_party/ours/*", "!*_test.cc", "libmine*", "!libmine_gen.so"}}
+	for _, c := range []struct {
+		module, file string
+		own          bool
+	}{
+		{"/a.out", "/usr/src/external/app/main.cc", true},
+		{"/a.out", "/usr/src/external/app/vendor/x.c", false},
+		{"/a.out", "/usr/src/external/other/main.cc", false},
+		{"/a.out", "/usr/src/external/app/third_party/ours/x.c", true},
+		{"/a.out", "/home/ci/app/third_party/ours/x.c", true},
+		{"/a.out", "/usr/src/external/app/a_test.cc", false},
+		{"/lib/libmine.so.1", "/home/ci/third_party/x.c", true},
+		{"/lib/libmine_gen.so", "/home/ci/x.c", false},
+	} {
+		if got := r.Own("f", c.module, c.file); got != c.own {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+	if !r.Below("/usr/src/external/app/a.c") || r.Below("/usr/src/external/apple/a.c") || new(Rules).Below("/a.c") {
+		t.Error("below the root")
 	}
 }
 
 func TestSignature(t *testing.T) {
 	var s Signature
 	for _, f := range []Frame{{Func: "abort", Module: "/lib/libc.so.6"}, {Func: "f<int>(int)"}, {Module: "/x/lib.so", At: 0x10, Located: true}, {}, {Func: "main"}, {Func: "late"}} {
-		s.Add(&f)
+		s.Add(&f, &Rules{})
 	}
 	if got := s.String(); got != "f--lib.so+0x10--main" {
 		t.Errorf("got %s", got)
 	}
 	s = Signature{}
-	s.Add(&Frame{Func: "abort"})
+	s.Add(&Frame{Func: "abort"}, &Rules{})
 	if got := s.String(); got != "abort" {
 		t.Errorf("without a function of the program's own: %s", got)
 	}
@@ -140,7 +180,7 @@ func FuzzName(f *testing.F) {
 		if name := Name(function); len(name) > len(function)+len("{anonymous}") {
 			t.Errorf("%q: %q", function, name)
 		}
-		Own(function, function, function)
+		new(Rules).Own(function, function, function)
 		var h Headlines
 		h.Read(1, []byte(function))
 		h.Above(1)
