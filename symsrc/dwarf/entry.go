@@ -11,7 +11,7 @@ import (
 // attributes holds the attributes of a debugging information entry that are used. The values are those in the file: the meaning
 // of an index or an offset may depend on a later attribute.
 type attributes struct {
-	set  uint32 // a bit for each attr that is present
+	set  uint64 // a bit for each attr that is present
 	form [attrCount]uint16
 	v    [attrCount]uint64
 }
@@ -396,6 +396,10 @@ func declaringAttr(code uint64) attr {
 	switch code {
 	case 0x3a: // DW_AT_decl_file
 		return attrDeclFile
+	case 0x3c: // DW_AT_declaration
+		return attrDeclaration
+	case 0x20: // DW_AT_inline
+		return attrInline
 	case 0x3b: // DW_AT_decl_line
 		return attrDeclLine
 	case 0x49: // DW_AT_type

@@ -3,13 +3,14 @@ package dwarf
 import "sync"
 
 // foldedCode has the functions whose code a linker may have folded into that of others, since it is the same. gold leaves them the address of
-// the code that remains. lld and mold leave none, as for other code that they discard.
+// the code that remains. lld and mold leave none, as for other code that they discard. What gcc
+// has folded (-fipa-icf) had none from the beginning.
 type foldedCode struct {
 	once sync.Once
 	all  []foldedFunction
 }
 
-// foldedFunction is a subprogram that begins at lo, which is 0 if its code was discarded.
+// foldedFunction is a subprogram that begins at lo, which is 0 if its code was discarded. size is 0 if it never had any.
 type foldedFunction struct {
 	lo, size uint64
 	u        *Unit
@@ -33,7 +34,7 @@ func (d *Data) FoldedNames(start, size uint64, shared func() map[uint64]bool) (a
 	}
 	d.folded.once.Do(func() { d.folded.read(d, shared()) })
 	for _, x := range d.folded.all {
-		if x.size == size && (x.lo == start || x.lo == 0) && x.u.isDeclared(x.die) {
+		if (x.size == size || x.size == 0) && (x.lo == start || x.lo == 0) && x.u.isDeclared(x.die) {
 			d.budget.Answer(1)
 			all = append(all, x.u.f.names.At(x.u.nameOf(x.die)).Linkage)
 		}

@@ -261,9 +261,13 @@ func (u *Unit) scanFunctions(s *functionScan, full bool) {
 	}
 }
 
-// visit calls s.visit with a subprogram of one range.
+// visit calls s.visit with a subprogram of one range, or one that is defined without code, whose size is 0.
 func (u *Unit) visit(s *functionScan, die int, d *attributes) {
 	if !d.has(attrLowPC) || !d.has(attrHighPC) {
+		var e entry
+		if !d.has(attrRanges) && !d.has(attrOrigin) && e.read(u, u.declared(), die) && !e.d.has(attrDeclaration) && !e.d.has(attrInline) {
+			s.visit(die, 0, 0)
+		}
 		return
 	}
 	lo, ok := u.address(d, attrLowPC)

@@ -536,6 +536,8 @@ const (
 	attrDiscriminator
 	attrTagOffset
 	attrLoclistsBase
+	attrDeclaration
+	attrInline
 	attrCount
 )
 

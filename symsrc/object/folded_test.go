@@ -89,3 +89,58 @@ func TestFolded(t *testing.T) {
 		}
 	}
 }
+
+// TestFoldedByCompiler looks at functions that gcc has folded itself, as it does from -O2 on with those of one file.
+func TestFoldedByCompiler(t *testing.T) {
+	dir := t.TempDir()
+	source, path := filepath.Join(dir, "a.c"), filepath.Join(dir, "a.out")
+	const text = `#include <stdio.h>
+static __attribute__((noinline)) int charge(int x) { puts("q"); return x * 3; }
+static __attribute__((noinline)) int refund(int x) { puts("q"); return x * 3; }
+__attribute__((noinline)) int only(int x) { puts("o"); return x * 5; }
+int other_name(int x) __attribute__((alias("only")));
+int main(int c, char **v) { return charge(c) + refund(c) + only(c) + other_name(c); }
+`
+	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("gcc", "-g", "-O2", "-o", path, source).CombinedOutput(); err != nil {
+		t.Skipf("gcc: %v: %s", err, out)
+	}
+	f, err := elf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	symbols, err := f.Symbols()
+	f.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := locate.New(locate.Options{Objects: []string{path}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	src, charge := object.NewSource(found), uint64(0)
+	for _, sym := range symbols {
+		switch sym.Name {
+		case "charge":
+			charge = sym.Value
+		case "only":
+			frames := src.Frames(context.Background(), symsrc.Addr{Module: symsrc.Module{Name: path}, Offset: sym.Value}).Frames
+			if len(frames) != 1 || frames[0].Folded != "" {
+				t.Errorf("an alias is taken for a folded function: %+v", frames)
+			}
+		}
+	}
+	for _, sym := range symbols {
+		if sym.Name != "refund" || sym.Value != charge {
+			continue
+		}
+		frames := symsrc.Unfold(src.Frames(context.Background(), symsrc.Addr{Module: symsrc.Module{Name: path}, Offset: sym.Value}).Frames)
+		if len(frames) != 1 || frames[0].Func != "charge, refund (folded)" || frames[0].Line != 0 {
+			t.Errorf("%+v", frames)
+		}
+		return
+	}
+	t.Skip("this gcc folds nothing")
+}
