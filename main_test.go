@@ -103,7 +103,7 @@ var imports = map[string]string{
 	"filter":                   "ctxstate filter/corefile filter/frame filter/guard filter/linecache filter/mappings filter/parse filter/prefix filter/print filter/print/jsonl filter/record filter/resolve filter/scan filter/stream filter/unpack markup sgr symsrc symsrc/demangle symsrc/javamap",
 	"ctxstate/ordered":         "",
 	"filter/tree":              "filter filter/print filter/resolve filter/stream filter/triage filter/unpack symsrc symsrc/diskcache symsrc/locate symsrc/meter",
-	"filter/triage":            "symsrc",
+	"filter/triage":            "symsrc symsrc/demangle",
 	"filter/child":             "filter/stream symsrc/diskcache",
 	"filter/command":           "*",
 	"filter/command/cli":       "sgr",

@@ -66,7 +66,7 @@ func (c *config) failing() func(m symsrc.Module) bool {
 		return func(symsrc.Module) bool { return true }
 	case failOwn:
 		rules := c.options.Names.Own
-		return func(m symsrc.Module) bool { return rules.Own("", m.Name, "") }
+		return func(m symsrc.Module) bool { return rules.OwnModule(m.Name) }
 	default:
 		return func(m symsrc.Module) bool {
 			for _, name := range []string{m.Name, path.Base(m.Name), m.Member} {

@@ -2,6 +2,7 @@
 // found again, and the headline of the report that it stands in.
 //
 //	own.go        which functions are the program's own
+//	library.go    functions of the standard libraries of Rust and Go
 //	name.go       names of functions without what differs from build to build
 //	signature.go  the signature of a stack, and where a stack ends
 //	headline.go   headlines, and what a report says of each of its stacks
@@ -9,10 +10,11 @@ package triage
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
+
+	"qss-filter/symsrc/demangle"
 )
 
 // notOwn are functions of allocators, interceptors and runtimes: they say where a fault was noticed, not where it was made. They are
@@ -37,12 +39,11 @@ var notOwn = sync.OnceValue(func() map[string]bool {
 
 // notOwnPrefixes begin the names of such functions.
 var notOwnPrefixes = sync.OnceValue(func() []string {
-	return prefixes(`
+	return strings.Fields(`
 	__asan_ __hwasan_ __memprof_ __msan_ __tsan_ __ubsan_ __lsan_ __dfsan_ __sanitizer_ __sanitizer:: __interceptor_ ___interceptor_
 	__asan:: __hwasan:: __msan:: __tsan:: __ubsan:: __lsan:: __interception:: __cfi_ __gwp_asan pthread_ asan_ wrap_ fuzzer:: centipede::
 	__cxa_ __cxxabiv1:: __gnu_cxx:: __gxx_ _Unwind_ __libc_ __GI_ __pthread_ __assert __fortify_ __chk_fail __stack_chk_fail __scrt_
-	std:: runtime. rust_panic __rust __rustc:: core:: alloc:: <std:: <core:: <alloc:: <dyn_core:: <dyn_std:: <dyn_alloc:: <&dyn_core::
-	_ZSt _ZNSt _ZNKSt _ZN9__gnu_cxx _ZN3std _ZN4core _ZN5alloc _ZN10__cxxabiv1 testing.tRunner
+	std:: runtime. rust_panic __rust __rustc:: testing.tRunner test::__rust_ test::run_test
 	__wrap_ HF_ _objc_terminate _sanitizer_ __sanitizer:: v8::api_internal:: blink::ReportV8FatalError ExitCallback abort_ absl::log_internal:: absl::lts_ google::LogMessage google::LogMessageFatal logging::LogMessage
 	logging::CheckError base::debug:: base::ImmediateCrash v8::base::OS::Abort v8::base::debug:: WTF::fastMalloc WTF::Partition::
 	blink::PartitionAlloc base::allocator:: partition_alloc:: base::PartitionAlloc base::PartitionRoot android::base::LogMessage
@@ -60,37 +61,16 @@ var notOwnModules = sync.OnceValue(func() []string {
 // notOwnPaths are in the paths of source files of systems and of toolchains, and dependencies in those of code that a build has a copy of.
 var (
 	notOwnPaths = []string{"/compiler-rt/", "sanitizer_common/", "/libsanitizer/", "/libcxxabi/", "/libfuzzer/", "/libstdc++-v3/", "/include/c++/", "/c++/v1/",
-		"/usr/include/", "/usr/lib/gcc", "/usr/lib/llvm", "/rustc/", "/library/std/src/", "/library/core/src/", "/library/alloc/src/", "/.rustup/",
+		"/usr/include/", "/usr/lib/gcc", "/usr/lib/llvm", "/usr/lib/python", "/usr/src/debug/", "/rustc/", "/rust/deps/", "/library/std/src/", "/library/core/src/", "/library/alloc/src/", "/.rustup/", "/rustup/toolchains/",
 		"/usr/lib/go", "/usr/local/go/src/", "/goroot/src/", "/go/src/runtime/", "sysdeps/", "/glibc", "csu/libc-start", "vcruntime", "vcstartup",
-		"/hostedtoolcache/", "/Toolchains/", "/toolchains/llvm/"}
-	dependencies = []string{"/third_party/", "/third-party/", "/thirdparty/", "/3rdparty/", "/vendor/", "/external/", "/node_modules/", "/site-packages/", "/_deps/",
-		"/.cargo/registry/", "/.cargo/git/", "/pkg/mod/", "/vcpkg_installed/", "/.conan/", "/nix/store/"}
+		"/VC/Tools/MSVC/", "/Windows Kits/", "/vctools/crt/", "/minkernel/crts/", "/hostedtoolcache/", "/Toolchains/", "/toolchains/llvm/", "/Xcode.app/", "/emsdk/", "/node:"}
+	dependencies = []string{"/third_party/", "/third-party/", "/thirdparty/", "/3rdparty/", "/vendor/", "/external/", "/node_modules/", "/site-packages/", "/dist-packages/", "/_deps/",
+		"cargo/registry/", "cargo/git/", "/usr/local/include/", "/pkg/mod/", "/vcpkg_installed/", "/.conan/", "/.conan2/", "/nix/store/"}
 )
 
-// rustStd matches mangled names of Rust's standard library, in which the crate comes first (RFC 2603).
-var rustStd = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^_R[A-Za-z]*C(?:s[0-9a-zA-Z]*_)?(?:3std|4core|5alloc)`)
-})
-
-// goStd are the first parts of the paths of Go's own packages.
-var goStd = sync.OnceValue(func() map[string]bool {
-	return words(`archive bufio bytes cmp compress container context crypto database debug embed encoding errors expvar flag fmt go hash html image
-	index internal io iter log maps math mime net os path plugin reflect regexp runtime slices sort strconv strings structs sync syscall
-	testing text time unicode unique unsafe weak`)
-})
-
-// ofGo reports whether a function of a source file in Go is of Go's own packages, whose files lie below src of the toolchain, or have
-// paths that begin with the package (-trimpath).
-func ofGo(name, file string) bool {
-	slash := strings.LastIndexByte(name, '/') + 1
-	dot := strings.IndexByte(name[slash:], '.')
-	if dot < 0 {
-		return false
-	}
-	of := name[:slash+dot]
-	first, _, _ := strings.Cut(of, "/")
-	return goStd()[first] && (strings.HasPrefix(strings.TrimPrefix(file, "/"), of+"/") || strings.Contains(file, "/src/"+of+"/"))
-}
+// systemDirs begin the paths of modules that a system brings along.
+var systemDirs = []string{"/lib/", "/lib32/", "/lib64/", "/bin/", "/sbin/", "/usr/lib", "/usr/bin/", "/usr/sbin/", "/System/", "/system/", "/apex/", "/vendor/lib",
+	"/nix/store/", "C:/Windows/", "C:/WINDOWS/"}
 
 // Rules say which functions are the program's own. The zero value has the general ones.
 type Rules struct {
@@ -108,39 +88,59 @@ func (r *Rules) Own(name, module, file string) bool { return r.own(Name(name), m
 
 // own is Own for a name as Name returns it.
 func (r *Rules) own(name, module, file string) bool {
-	for i := len(r.Patterns) - 1; i >= 0; i-- {
-		pattern, not := strings.CutPrefix(r.Patterns[i], "!")
-		if matches(pattern, file) || matches(pattern, module) {
-			return !not
-		}
+	if own, said := r.said(module, file); said {
+		return own
 	}
 	if r.Root != "" {
 		file = strings.TrimPrefix(file, strings.TrimRight(r.Root, "/"))
 	}
-	return !contains(file, dependencies) && own(name, module, file)
+	return !isDependency(file) && own(name, module, file)
+}
+
+// isDependency reports whether a source file is a copy of a dependency. The directory of a module that Go has fetched has a version.
+func isDependency(file string) bool {
+	return contains(file, dependencies) || strings.HasSuffix(file, ".go") && strings.Contains(file, "@v")
 }
 
 // contains reports whether a path, which may be relative, has one of the parts.
 func contains(file string, parts []string) bool {
-	if file != "" && file[0] != '/' {
+	if file = slashed(file); file != "" && file[0] != '/' {
 		file = "/" + file
 	}
 	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(file, part) })
 }
 
-// Below reports whether a source file lies below the root.
-func (r *Rules) Below(file string) bool {
-	rest, ok := strings.CutPrefix(file, strings.TrimRight(r.Root, "/"))
-	return ok && r.Root != "" && strings.HasPrefix(rest, "/")
+// OwnModule reports whether code of which only the module is known may be the program's own: a module of a system's directory has none.
+func (r *Rules) OwnModule(module string) bool {
+	if own, said := r.said(module, ""); said {
+		return own
+	}
+	at := slashed(module)
+	return own("", module, "") && !slices.ContainsFunc(systemDirs, func(dir string) bool { return strings.HasPrefix(at, dir) })
 }
+
+// said returns what the user says of a source file or a module, if that is anything.
+func (r *Rules) said(module, file string) (own, said bool) {
+	for _, pattern := range slices.Backward(r.Patterns) {
+		pattern, not := strings.CutPrefix(pattern, "!")
+		if matches(pattern, file) || matches(pattern, module) {
+			return !not, true
+		}
+	}
+	return false, false
+}
+
+// slashed returns a path with the separators of Unix.
+func slashed(path string) string { return strings.ReplaceAll(path, `\`, "/") }
 
 // matches reports whether a path, or its last part if the pattern has no slash, matches a pattern.
 func matches(pattern, of string) bool {
 	if of == "" || pattern == "" {
 		return false
 	}
+	of = slashed(of)
 	if !strings.Contains(pattern, "/") {
-		return wild(pattern, of[strings.LastIndexAny(of, `/\`)+1:])
+		return wild(pattern, of[strings.LastIndexByte(of, '/')+1:])
 	}
 	return wild(pattern, of) || !strings.HasPrefix(pattern, "/") && wild("*/"+pattern, of)
 }
@@ -168,17 +168,6 @@ func wild(pattern, text string) bool {
 	}
 }
 
-// prefixes returns the words of a list, in which _ before core, std and alloc is a space.
-func prefixes(list string) []string {
-	all := strings.Fields(list)
-	for i := range all {
-		if strings.HasPrefix(all[i], "<dyn_") || strings.HasPrefix(all[i], "<&dyn_") {
-			all[i] = strings.Replace(all[i], "_", " ", 1)
-		}
-	}
-	return all
-}
-
 func words(list string) map[string]bool {
 	set := map[string]bool{}
 	for _, word := range strings.Fields(list) {
@@ -200,10 +189,13 @@ func own(name, module, file string) bool {
 	if strings.HasSuffix(name, "_chk") { // the checked functions of libc
 		return false
 	}
-	if strings.HasPrefix(name, "_R") && rustStd().MatchString(name) || strings.HasSuffix(file, ".go") && ofGo(name, file) {
+	if strings.HasPrefix(name, "_Z") || strings.HasPrefix(name, "_R") || strings.HasPrefix(name, "__Z") {
+		name = Name(demangle.Demangle(name))
+	}
+	if ofRust(name, file) || ofGo(name, file) {
 		return false
 	}
-	base := strings.ToLower(path.Base(strings.ReplaceAll(module, `\`, "/")))
+	base := strings.ToLower(path.Base(slashed(module)))
 	for _, begin := range notOwnModules() {
 		if strings.HasPrefix(base, begin) {
 			return false

@@ -75,6 +75,21 @@ func TestOwn(t *testing.T) {
 		{"net/http.(*conn).serve", "/a.out", "net/http/server.go", false},
 		{"main.handler", "/a.out", "/home/u/go/src/app/main.go", true},
 		{"time.Sleep", "/a.out", "/home/u/time.py", true},
+		{"<alloc::vec::Vec<app::Shape> as app::Area>::area", "/a.out", "", true},
+		{"<T as core::convert::Into<U>>::into", "/a.out", "", false},
+		{"<[T]>::sort", "/a.out", "", false},
+		{"_ZN72_$LT$app..Shape$u20$as$u20$core..fmt..Debug$GT$3fmt17h0123456789abcdefE", "/a.out", "", true},
+		{"_ZN50_$LT$T$u20$as$u20$core..convert..Into$LT$U$GT$$GT$4into17h0123456789abcdefE", "/a.out", "", false},
+		{"_RNvXs5_NtNtCs5dMOUFIi8ra_4core3fmt3numlNtB7_5Debug3fmt", "/a.out", "", false},
+		{"core::Engine::run", "/a.out", "", true},
+		{"core::fmt::run(int)", "/a.out", "/home/u/app/src/engine.cc", true},
+		{"_ZN4core6Engine3runEv", "/a.out", "", true},
+		{"_ZNSt6vectorIiSaIiEE2atEm", "/a.out", "", false},
+		{"hashbrown::raw::f", "/a.out", "/rust/deps/hashbrown-0.15.2/src/raw/mod.rs", false},
+		{"serde::de::f", "/a.out", "/usr/local/cargo/registry/src/index.crates.io-6f17d22bba15001f/serde-1.0/src/de.rs", false},
+		{"github.com/x/y.F", "/a.out", "github.com/x/y@v1.2.3/f.go", false},
+		{"f", "a.exe", `C:\src\app\vendor\x.c`, false},
+		{"f", "a.exe", `C:\src\app\x.c`, true},
 		{"", "/lib/libmine.so", "", true},
 		{"f", `C:\Windows\System32\ntdll.dll`, "", false},
 	} {
@@ -104,8 +119,12 @@ func TestRules(t *testing.T) {
 			t.Errorf("%+v: %v", c, got)
 		}
 	}
-	if !r.Below("/usr/src/external/app/a.c") || r.Below("/usr/src/external/apple/a.c") || new(Rules).Below("/a.c") {
-		t.Error("below the root")
+	r = Rules{Patterns: []string{"/usr/lib/app/*", "!libtheirs*"}}
+	for module, own := range map[string]bool{"/usr/lib/x86_64-linux-gnu/libglib-2.0.so.0": false, "/usr/lib/app/libx.so": true, "/opt/app/libtheirs.so": false,
+		"/home/u/build/libapp.so": true, "": true, `C:\Windows\System32\user32.dll`: false, `D:\app\app.dll`: true} {
+		if got := r.OwnModule(module); got != own {
+			t.Errorf("%s: %v", module, got)
+		}
 	}
 }
 
