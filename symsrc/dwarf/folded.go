@@ -1,12 +1,17 @@
 package dwarf
 
-import "sync"
+import (
+	"sync"
+
+	"qss-filter/symsrc/names"
+)
 
 // foldedCode has the functions whose code a linker may have folded into that of others, since it is the same. gold leaves them the address of
 // the code that remains. lld and mold leave none, as for other code that they discard. What gcc
 // has folded (-fipa-icf) had none from the beginning.
 type foldedCode struct {
 	once sync.Once
+	mu   sync.Mutex // of the fields that are filled in later
 	all  []foldedFunction
 }
 
@@ -15,6 +20,8 @@ type foldedFunction struct {
 	lo, size uint64
 	u        *Unit
 	die      int
+	name     *names.Name // nil until it is first used
+	alias    bool        // it is one of an assembler
 }
 
 // Limits of a search for such functions: the debug information of a file, in bytes, and the split units that are opened for it.
@@ -23,7 +30,7 @@ const (
 	maxFoldedSplit = 1 << 10
 )
 
-const foldedWeight = 40 // bytes of memory
+const foldedWeight = 56 // bytes of memory
 
 // FoldedNames returns the names of the functions that have code of that size at an address, or none any more. Those of assemblers, which have
 // no declarations, are aliases. shared has the addresses
@@ -33,12 +40,21 @@ func (d *Data) FoldedNames(start, size uint64, shared func() map[uint64]bool) (a
 		return nil, false
 	}
 	d.folded.once.Do(func() { d.folded.read(d, shared()) })
-	for _, x := range d.folded.all {
-		if (x.size == size || x.size == 0) && (x.lo == start || x.lo == 0) && x.u.isDeclared(x.die) {
-			d.budget.Answer(1)
-			all = append(all, x.u.f.names.At(x.u.nameOf(x.die)).Linkage)
+	d.folded.mu.Lock()
+	defer d.folded.mu.Unlock()
+	for i := range d.folded.all {
+		x := &d.folded.all[i]
+		if (x.size == size || x.size == 0) && (x.lo == start || x.lo == 0) && !x.alias {
+			if x.name == nil {
+				if x.alias = !x.u.isDeclared(x.die); x.alias {
+					continue
+				}
+				x.name = x.u.f.names.At(x.u.nameOf(x.die))
+			}
+			all = append(all, x.name.Linkage)
 		}
 	}
+	d.budget.Answer(len(d.folded.all))
 	return all, true
 }
 
@@ -56,7 +72,7 @@ func (x *foldedCode) read(d *Data, shared map[uint64]bool) {
 		u.scanFunctions(&functionScan{visit: func(die int, lo, size uint64) {
 			if lo == 0 || shared[lo] {
 				u.f.budget.Hold(foldedWeight)
-				x.all = append(x.all, foldedFunction{lo, size, u, die})
+				x.all = append(x.all, foldedFunction{lo: lo, size: size, u: u, die: die})
 			}
 		}}, false)
 	}
