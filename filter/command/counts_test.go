@@ -62,6 +62,20 @@ type counting struct {
 // said returns what the program writes to standard output and to standard error. Its status does not matter.
 func (c *counting) said(args ...string) (out, errs string) {
 	c.t.Helper()
+	out, errs, _ = c.run(args...)
+	return out, errs
+}
+
+// fails reports whether --fail-unresolved fails a run.
+func (c *counting) fails(log string) bool {
+	c.t.Helper()
+	_, _, status := c.run("--fail-unresolved", log)
+	return status == 3
+}
+
+// run runs the program.
+func (c *counting) run(args ...string) (out, errs string, status int) {
+	c.t.Helper()
 	args = append(args, c.more...)
 	cmd := exec.Command("qss-filter", append(args, "--symbols", c.symbols, "--rootfs", c.symbols)...)
 	cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+c.home, "DEBUGINFOD_URLS=")
@@ -70,7 +84,7 @@ func (c *counting) said(args ...string) (out, errs string) {
 	if err := cmd.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
 		c.t.Fatal(err)
 	}
-	return o.String(), e.String()
+	return o.String(), e.String(), cmd.ProcessState.ExitCode()
 }
 
 // stream counts the frames of the objects of JSON.
@@ -206,6 +220,9 @@ func (c *counting) sample(name string) outcomes {
 	_, text := c.said("--summary=always", "--report", dir, log)
 	if frames, got := c.summary(text); !maps.Equal(got, unnamed) || len(got) > 0 && frames != want.sum() {
 		c.t.Errorf("%s: the summary has %d frames, %v without a name, the stream %v\n%s", name, frames, got, want, text)
+	}
+	if got := c.fails(log); got != (unnamed.sum() > 0) {
+		c.t.Errorf("%s: --fail-unresolved fails: %v, and the stream has %v", name, got, want)
 	}
 	if _, alone := c.said("--summary=always", log); alone != text {
 		c.t.Errorf("%s: without a report the summary is\n%swith one\n%s", name, alone, text)
