@@ -64,7 +64,7 @@ func TestScript(t *testing.T) {
 			e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, ".cache"))
 			e.Setenv("CI", "1")
 			// The machine's own settings must not decide what a test sees.
-			for _, name := range []string{"NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "QSS_COLORS"} {
+			for _, name := range []string{"NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "QSS_COLORS", "GITHUB_ACTIONS", "TF_BUILD", "GITHUB_WORKSPACE", "CI_PROJECT_DIR", "BUILD_SOURCESDIRECTORY"} {
 				e.Setenv(name, "")
 			}
 			return nil
@@ -102,6 +102,7 @@ var imports = map[string]string{
 	"ctxstate":                 "ctxstate/ordered markup symsrc",
 	"filter":                   "ctxstate filter/corefile filter/frame filter/guard filter/linecache filter/mappings filter/parse filter/prefix filter/print filter/print/jsonl filter/record filter/resolve filter/scan filter/stream filter/unpack markup sgr symsrc symsrc/demangle symsrc/javamap",
 	"ctxstate/ordered":         "",
+	"filter/findings":          "filter/print filter/triage symsrc",
 	"filter/tree":              "filter filter/print filter/resolve filter/stream filter/triage filter/unpack symsrc symsrc/diskcache symsrc/locate symsrc/meter",
 	"filter/triage":            "symsrc symsrc/demangle",
 	"filter/child":             "filter/stream symsrc/diskcache",

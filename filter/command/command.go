@@ -3,7 +3,7 @@
 //	command.go    the table of commands
 //	stream.go     the filter itself: what its flags mean, which of them go together, and the user's commands for dumpfile elements
 //	flags.go      the flags of each package
-//	annotate.go   annotations of a CI's pages
+//	findings.go   annotations of a CI's pages, and files of findings
 //	tree.go       a tree of logs, and the modules of logs
 //	values.go     kinds of flags
 //	texts.go      the text of help and of the manual page, and the order of flags in it

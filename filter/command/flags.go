@@ -191,7 +191,7 @@ func treeFlags(fs *flag.FlagSet, o *tree.Options) {
 	choice(fs, &o.Form, "frames", "`FORM` of named frames: append (below), short (in place), full", "append", "short", "full")
 	list(fs, &o.Include, "include", "read only files that match `GLOB`, such as *.log, even if they are source code")
 	list(fs, &o.Exclude, "exclude", "do not read files and directories that match `GLOB`")
-	fs.StringVar(&o.Report, "report", "", "write the tables and the page of stacks to `DIR`, not to that of --output")
+	fs.StringVar(&o.Report, "report", "", "write the tables and the page of stacks to directory `PATH`, not to that of --output, or findings to file .sarif or .json")
 	fs.Var((*jobs)(&o.Jobs), "jobs", "read `NUMBER` logs at once; auto is one for each core")
 	fs.BoolVar(&o.Benchmark, "stats", false, "report at the end what the run took: time by stage")
 	fs.BoolVar(&o.Verbose, "verbose", false, "report each search for a module, and each log that is done")
@@ -212,7 +212,7 @@ var seedTreeFlags = []string{"input-dir", "output-dir", "mode", "workers-symbol"
 
 // runFlags adds the flags for reports on a run of the filter.
 func runFlags(fs *flag.FlagSet, o *tree.Options) {
-	fs.StringVar(&o.Report, "report", "", "write tables of all frames and a page of all stacks to `DIR`")
+	fs.StringVar(&o.Report, "report", "", "write tables of all frames and a page of all stacks to directory `PATH`, or findings to file .sarif or .json")
 	fs.BoolVar(&o.Benchmark, "stats", false, "report at the end what the run took: time by layer, lines, look-ups, memory")
 	fs.BoolVar(&o.Verbose, "verbose", false, "report each search for a module and what it found")
 }

@@ -26,7 +26,7 @@ func (a atTop) Run() int {
 	if err := os.Chdir("../.."); err != nil {
 		panic(err)
 	}
-	for name, value := range map[string]string{"QSS_FILTER_CONFIG": "", "CI": "1"} {
+	for name, value := range map[string]string{"QSS_FILTER_CONFIG": "", "CI": "1", "GITHUB_ACTIONS": "", "TF_BUILD": ""} {
 		if err := os.Setenv(name, value); err != nil {
 			panic(err)
 		}

@@ -51,8 +51,17 @@ func (j *job) run() (status int, err error) {
 	}()
 	o.Palette, o.Screen, o.Count = j.palette(), j.screen(), j.summarizes() || j.style.failUnresolved != failNever
 	j.wholeFiles(&o)
-	if j.style.annotate == "github" {
-		j.extras.Each = newAnnotations(os.Stderr, o.Names).use
+	found, err := newFound(j.style.annotate, j.style.findings, o.Names, os.Stderr)
+	if err != nil {
+		return cli.Usage, err
+	}
+	if found != nil {
+		j.extras.Each = found.use
+		defer func() {
+			if failed := found.close(); failed != nil && err == nil {
+				status, err = max(status, cli.Failed), failed
+			}
+		}()
 	}
 	if len(j.command) > 0 {
 		return j.wrap(o)

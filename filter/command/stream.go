@@ -52,7 +52,8 @@ type style struct {
 	quiet                bool
 	llvm                 bool // in place of llvm-symbolizer
 	failUnresolved       string
-	annotate             string // off or github
+	annotate             string // auto, off, github or azure
+	findings             string // a file of --report, "" for none
 }
 
 func newConfig(fs *cli.Flags) *config {
@@ -102,7 +103,7 @@ func (c *config) register(fs *cli.Flags) {
 	})
 	fs.Hide("benchmark", coreFlag)
 	c.ownFlags(fs)
-	fs.Word(&c.style.annotate, "annotate", "mark the first line of your own code in each stack for `CI`, on standard error: off, github", "off", "github")
+	fs.Word(&c.style.annotate, "annotate", "mark the first line of your own code for each fault for `CI`, on standard error: auto, off, github, azure", "auto", "off", "github", "azure")
 	c.styleFlags(fs)
 }
 
@@ -168,6 +169,12 @@ func (c *config) check() error {
 	}
 	if err := c.checkScope(); err != nil {
 		return err
+	}
+	if isReportFile(c.tree.Report) {
+		c.style.findings, c.tree.Report = c.tree.Report, ""
+	}
+	if len(c.command) > 0 && c.tree.Report != "" {
+		return fmt.Errorf("--report %s: a command after -- needs a file of findings, .sarif or .json", c.tree.Report)
 	}
 	c.format.use(&c.options)
 	quiet.Store(c.style.quiet)
@@ -269,7 +276,7 @@ func importRules(fs *cli.Flags) {
 func filterRules(fs *cli.Flags) {
 	streamRules(fs)
 	fs.Needs(after, "linger")
-	fs.Excludes(after, "report", "pprof", "folded")
+	fs.Excludes(after, "pprof", "folded")
 	fs.Excludes([]string{"quiet"}, "verbose", "summary=always")
 }
 

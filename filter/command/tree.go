@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"syscall"
 
+	"qss-filter/filter"
 	"qss-filter/filter/command/cli"
 	"qss-filter/filter/tree"
 	"qss-filter/symsrc"
@@ -54,6 +55,10 @@ func treeCommand(fs *cli.Flags) cli.Run {
 		if summary {
 			c.tree.SummaryJSON = "-"
 		}
+		found, err := newFound("off", c.style.findings, o.Names, os.Stderr)
+		if err != nil {
+			return cli.Usage, err
+		}
 		c.tree.Filter, c.tree.Terminal, c.tree.Quiet = o, isTerminal(os.Stderr), c.style.quiet
 		var failed atomic.Bool
 		if failing := c.failing(); failing != nil {
@@ -66,7 +71,18 @@ func treeCommand(fs *cli.Flags) cli.Run {
 		if c.tree.New, err = c.extras.Preloaded(); err != nil {
 			return cli.Usage, err
 		}
+		if another := c.tree.New; found != nil {
+			c.tree.New = func(o filter.Options) *filter.Filter {
+				found.use(&o)
+				return another(o)
+			}
+		}
 		status, err := c.each(func(ctx context.Context) error { return tree.Run(ctx, c.tree) })
+		if found != nil {
+			if failed := found.close(); failed != nil && err == nil {
+				status, err = max(status, cli.Failed), failed
+			}
+		}
 		if status == cli.OK && err == nil && failed.Load() {
 			status = exitUnresolved
 		}

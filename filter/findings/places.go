@@ -1,0 +1,183 @@
+package findings
+
+import (
+	"bytes"
+	"regexp"
+	"slices"
+	"strconv"
+	"sync"
+
+	"qss-filter/filter/triage"
+	"qss-filter/symsrc"
+)
+
+// placeMarks are in all lines that state a place in a source file.
+var placeMarks = [...][]byte{[]byte("panicked at "), []byte(".rs:"), []byte(".go:"), []byte("runtime error:"), []byte("Assertion"), []byte("goroutine ")}
+
+// placeForm is a form of such lines. The groups of its expression are file, line and column, or function where it is func.
+type placeForm struct {
+	expression *regexp.Regexp
+	frame      bool // of a stack; the function is on the line before
+}
+
+var placeForms = sync.OnceValue(func() []placeForm {
+	return []placeForm{
+		{regexp.MustCompile(`panicked at (?:'.*', )?(?P<file>[^\s':]+\.rs):(?P<line>\d+):(?P<column>\d+)`), false},
+		{regexp.MustCompile(`^\s+at (?P<file>\S+\.rs):(?P<line>\d+)(?::(?P<column>\d+))?$`), true},
+		{regexp.MustCompile(`^\t(?P<file>\S+\.go):(?P<line>\d+)(?: \+0x[0-9a-f]+)?(?: fp=0x.*)?$`), true},
+		{regexp.MustCompile(`(?:^|\s)(?P<file>[^\s:]+):(?P<line>\d+)(?::(?P<column>\d+))?: runtime error: `), false},
+		{regexp.MustCompile("(?:^|\\s)(?P<file>[^\\s:]+):(?P<line>\\d+): (?P<func>.+?): Assertion [`'\"]"), false},
+	}
+})
+
+// functionLine matches the line above the place of a frame: `   4: app::main`, of Rust with or without an address, and `main.f(0x1, {...})` of Go.
+var functionLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:\s*\d+:\s+(?:0x[0-9a-f]+ - )?|created by )?(.+?)(?:\([^()]*\))?(?: in goroutine \d+)?$`)
+})
+
+// maxPlace bounds the lines that are read, in bytes.
+const maxPlace = 4 << 10
+
+// Read is for filter.Options.Read.
+func (st *Stream) Read(first int, lines []byte) {
+	st.heads.Read(first, lines)
+	var at []int
+	for _, mark := range placeMarks {
+		for i := 0; ; {
+			n := bytes.Index(lines[i:], mark)
+			if n < 0 {
+				break
+			}
+			at = append(at, bytes.LastIndexByte(lines[:i+n], '\n')+1)
+			end := bytes.IndexByte(lines[i+n:], '\n')
+			if end < 0 {
+				break
+			}
+			i += n + end + 1
+		}
+	}
+	slices.Sort(at)
+	counted, number := 0, first
+	for _, begin := range slices.Compact(at) {
+		number += bytes.Count(lines[counted:begin], []byte{'\n'})
+		counted = begin
+		line, _, _ := bytes.Cut(lines[begin:], []byte{'\n'})
+		if len(line) <= maxPlace {
+			st.read(number, string(bytes.TrimRight(line, "\r")), st.above(lines[:begin]))
+		}
+	}
+	if last := lastLine(lines); len(last) <= maxPlace {
+		st.before = append(st.before[:0], last...)
+	} else {
+		st.before = st.before[:0]
+	}
+}
+
+// above returns the line before a place in the lines at hand.
+func (st *Stream) above(lines []byte) string {
+	if len(lines) == 0 {
+		return string(st.before)
+	}
+	return string(lastLine(lines))
+}
+
+// lastLine returns the last line of lines, without its end.
+func lastLine(lines []byte) []byte {
+	lines = bytes.TrimRight(bytes.TrimSuffix(lines, []byte{'\n'}), "\r")
+	return lines[bytes.LastIndexByte(lines, '\n')+1:]
+}
+
+// read reads a line that may state a place.
+func (st *Stream) read(number int, line, above string) {
+	if bytes.HasPrefix([]byte(line), []byte("goroutine ")) {
+		if st.quoted != nil { // the first one is the one that has failed
+			st.quoted = &stack{of: st.quoted.of, s: &Stack{}}
+		}
+		return
+	}
+	for _, form := range placeForms() {
+		found := form.expression.FindStringSubmatch(line)
+		if found == nil {
+			continue
+		}
+		var fr symsrc.Frame
+		for i, name := range form.expression.SubexpNames() {
+			switch name {
+			case "file":
+				fr.File = found[i]
+			case "line":
+				fr.Line, _ = strconv.Atoi(found[i])
+			case "column":
+				fr.Column, _ = strconv.Atoi(found[i])
+			case "func":
+				fr.Func = found[i]
+			}
+		}
+		if form.frame {
+			fr.Func = functionOf(above)
+		}
+		fr = st.c.Names.Mapped([]symsrc.Frame{fr})[0]
+		if form.frame {
+			st.framed(number, fr)
+		} else {
+			st.stated(number, fr)
+		}
+		return
+	}
+}
+
+// functionOf returns the function that the line above the place of a frame names.
+func functionOf(line string) string {
+	if found := functionLine().FindStringSubmatch(line); found != nil {
+		return found[1]
+	}
+	return ""
+}
+
+// stated takes the place of a fault that its headline states.
+func (st *Stream) stated(number int, fr symsrc.Frame) {
+	about := st.heads.Above(number)
+	if about.Text == "" || about.Kind != triage.Fault {
+		return
+	}
+	f := st.fault(about, number)
+	f.Message = message(about, fr.Func)
+	st.quoted = nil
+	if st.c.Names.Own.Own(fr.Func, "", fr.File) {
+		st.locate(f, &fr)
+	}
+}
+
+// framed takes a frame of a stack that the log states line by line, with its place on a line of its own. The frame may have been seen on the
+// line above.
+func (st *Stream) framed(number int, fr symsrc.Frame) {
+	for _, s := range st.open {
+		if n := len(s.s.Frames); s.run.Line() == number-1 {
+			if n > 0 && s.s.Frames[n-1].File == "" {
+				s.s.Frames[n-1].File, s.s.Frames[n-1].Line, s.s.Frames[n-1].Column = fr.File, fr.Line, fr.Column
+			}
+			st.place(s, &Frame{Frame: fr})
+			return
+		}
+	}
+	fresh := st.quoted == nil || st.last != st.quoted.of || number-st.last.line > maxAway
+	if about := st.heads.Above(number); about.Text != "" && about.Kind == triage.Fault {
+		st.fault(about, number)
+		fresh = true
+	}
+	f := st.last
+	if f == nil || f.about.Text == "" || number-f.line > maxAway {
+		return
+	}
+	if fresh {
+		if len(f.Stacks) > 0 {
+			return
+		}
+		st.quoted = &stack{of: f, s: &Stack{Kind: triage.Fault}, main: true}
+		f.Stacks = append(f.Stacks, st.quoted.s)
+	}
+	st.placed, f.line = number, number
+	if st.quoted.main {
+		st.add(st.quoted, Frame{Frame: fr}, 0, false)
+	}
+}
