@@ -58,6 +58,9 @@ const (
 		"\ngoroutine 7 [select]:\nmain.other()\n\t/src/repo/o.go:9 +0x2d\nexit status 2\n"
 	undefined = "/src/repo/u.c:2:51: runtime error: signed integer overflow: 2147483647 + 1 cannot be represented in type 'int'\n" +
 		"    #0 0x1 in main /src/repo/u.c:2:51\n\nu.c:9:1: runtime error: index 5 out of bounds for type 'int[4]'\n"
+	race = "WARNING: ThreadSanitizer: data race (pid=7)\n  Read of size 4 at 0x55 by main thread:\n    #0 main /src/repo/r.c:3 (race+0x1242)\n\n" +
+		"  Previous write of size 4 at 0x55 by thread T1:\n    #0 f /src/repo/r.c:2:9 (race+0x11e8) (BuildId: 0102)\n\n  Thread T1 (tid=9, finished) created by main thread at:\n" +
+		"    #0 pthread_create /llvm/compiler-rt/tsan.cpp:1001 (libtsan.so.2+0x5e686)\n    #1 main /src/repo/r.c:3 (race+0x1233)\n"
 	assertion = "t: /src/repo/t.c:3: int main(int, char **): Assertion `c == 5' failed.\n"
 )
 
@@ -78,6 +81,8 @@ func TestCommands(t *testing.T) {
 		{"go", goPanic, "::error file=m.go,line=3::index out of range [5] with length 2 in main.deep\n", ""},
 		{"undefined behavior", undefined, "::error file=u.c,line=2,col=51::signed integer overflow: 2147483647 + 1 cannot be represented in type 'int'\n" +
 			"::error file=u.c,line=9,col=1::index 5 out of bounds for type 'int[4]'\n", ""},
+		{"data race", race, "::error file=r.c,line=3::data race READ 4 in main\n::notice file=r.c,line=2,col=9::data race READ 4, previous access: f\n" +
+			"::notice file=r.c,line=3::data race READ 4, created by: main\n", ""},
 		{"assertion", assertion, "::error file=t.c,line=3::assertion failed: c == 5 in int main(int, char **)\n", ""},
 		{"same twice", "    #0 0x6 in f() /other/e.cc:4\n\n    #0 0x6 in f() /other/e.cc:4\n", "::error file=/other/e.cc,line=4::in f()\n", ""},
 		{"no fault", "building m.go:3\n\t/src/repo/m.go:3 +0x1d\ngoroutine 1 [running]:\n", "", ""},
@@ -139,7 +144,7 @@ func schema(t *testing.T) *jsonschema.Schema {
 // TestSARIF holds that findings as SARIF are valid against its schema, and have places, stacks and fingerprints.
 func TestSARIF(t *testing.T) {
 	s := schema(t)
-	for _, log := range []string{"", useAfterFree, leaks, rust, rustStd, goPanic, undefined, assertion,
+	for _, log := range []string{"", useAfterFree, leaks, rust, rustStd, goPanic, undefined, assertion, race,
 		"    #0 0x6 in f() /other dir/é%[x].cc:4\n    #1 0x7 in \x01() (/lib/a.so+0x7)\n", useAfterFree + leaks + rust + goPanic} {
 		var out bytes.Buffer
 		if err := findings.WriteSARIF(&out, collect(t, log, nil), root); err != nil {

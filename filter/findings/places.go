@@ -12,21 +12,23 @@ import (
 )
 
 // placeMarks are in all lines that state a place in a source file.
-var placeMarks = [...][]byte{[]byte("panicked at "), []byte(".rs:"), []byte(".go:"), []byte("runtime error:"), []byte("Assertion"), []byte("goroutine ")}
+var placeMarks = [...][]byte{[]byte("panicked at "), []byte(".rs:"), []byte(".go:"), []byte("runtime error:"), []byte("Assertion"), []byte("goroutine "), []byte("+0x")}
 
 // placeForm is a form of such lines. The groups of its expression are file, line and column, or function where it is func.
 type placeForm struct {
 	expression *regexp.Regexp
 	frame      bool // of a stack; the function is on the line before
+	numbered   bool // a frame with its number, of ThreadSanitizer, without an address
 }
 
 var placeForms = sync.OnceValue(func() []placeForm {
 	return []placeForm{
-		{regexp.MustCompile(`panicked at (?:'.*', )?(?P<file>[^\s':]+\.rs):(?P<line>\d+):(?P<column>\d+)`), false},
-		{regexp.MustCompile(`^\s+at (?P<file>\S+\.rs):(?P<line>\d+)(?::(?P<column>\d+))?$`), true},
-		{regexp.MustCompile(`^\t(?P<file>\S+\.go):(?P<line>\d+)(?: \+0x[0-9a-f]+)?(?: fp=0x.*)?$`), true},
-		{regexp.MustCompile(`(?:^|\s)(?P<file>[^\s:]+):(?P<line>\d+)(?::(?P<column>\d+))?: runtime error: `), false},
-		{regexp.MustCompile("(?:^|\\s)(?P<file>[^\\s:]+):(?P<line>\\d+): (?P<func>.+?): Assertion [`'\"]"), false},
+		{regexp.MustCompile(`panicked at (?:'.*', )?(?P<file>[^\s':]+\.rs):(?P<line>\d+):(?P<column>\d+)`), false, false},
+		{regexp.MustCompile(`^\s+at (?P<file>\S+\.rs):(?P<line>\d+)(?::(?P<column>\d+))?$`), true, false},
+		{regexp.MustCompile(`^\t(?P<file>\S+\.go):(?P<line>\d+)(?: \+0x[0-9a-f]+)?(?: fp=0x.*)?$`), true, false},
+		{regexp.MustCompile(`(?:^|\s)(?P<file>[^\s:]+):(?P<line>\d+)(?::(?P<column>\d+))?: runtime error: `), false, false},
+		{regexp.MustCompile("(?:^|\\s)(?P<file>[^\\s:]+):(?P<line>\\d+): (?P<func>.+?): Assertion [`'\"]"), false, false},
+		{regexp.MustCompile(`^\s*#(?P<number>\d+) (?P<func>[^0\s].*?) (?P<file>\S+?):(?P<line>\d+)(?::(?P<column>\d+))? \(\S+\+0x[0-9a-f]+\)(?: \(BuildId: [0-9a-f]+\))?$`), false, true},
 	}
 })
 
@@ -101,6 +103,7 @@ func (st *Stream) read(number int, line, above string) {
 			continue
 		}
 		var fr symsrc.Frame
+		frameNumber := ""
 		for i, name := range form.expression.SubexpNames() {
 			switch name {
 			case "file":
@@ -111,15 +114,20 @@ func (st *Stream) read(number int, line, above string) {
 				fr.Column, _ = strconv.Atoi(found[i])
 			case "func":
 				fr.Func = found[i]
+			case "number":
+				frameNumber = found[i]
 			}
 		}
 		if form.frame {
 			fr.Func = functionOf(above)
 		}
 		fr = st.c.Names.Mapped([]symsrc.Frame{fr})[0]
-		if form.frame {
+		switch {
+		case form.frame:
 			st.framed(number, fr)
-		} else {
+		case form.numbered:
+			st.numbered(number, frameNumber == "0", fr)
+		default:
 			st.stated(number, fr)
 		}
 		return
@@ -145,6 +153,17 @@ func (st *Stream) stated(number int, fr symsrc.Frame) {
 	st.quoted = nil
 	if st.c.Names.Own.Own(fr.Func, "", fr.File) {
 		st.locate(f, &fr)
+	}
+}
+
+// numbered takes a frame that the log states with its place. first begins a stack.
+func (st *Stream) numbered(number int, first bool, fr symsrc.Frame) {
+	if first {
+		st.quoted = st.begin(number)
+	}
+	if s := st.quoted; s != nil && number-s.of.line <= 1 {
+		st.placed, s.of.line = number, number
+		st.add(s, Frame{Frame: fr}, 0, false)
 	}
 }
 

@@ -43,7 +43,7 @@ func readNamed(rest []byte) (fr symsrc.Frame) {
 		text = bytes.TrimSpace(rest)
 		if after, found := ofMarkup(text); found {
 			text = after
-		} else if !bytes.Contains(text, []byte(") at ")) && !ofThreads(text) { // gdb's frame 0 has no address
+		} else if !bytes.Contains(text, []byte(") at ")) { // gdb's frame 0 has no address
 			return fr
 		}
 	}
@@ -108,22 +108,6 @@ func ofMarkup(text []byte) (after []byte, found bool) {
 	place := after[:max(0, bytes.LastIndex(after, []byte(" (")))]
 	_, err := strconv.Atoi(string(place[bytes.LastIndexByte(place, ':')+1:]))
 	return after, err == nil && bytes.HasPrefix(address, []byte("0x"))
-}
-
-// ofThreads reports whether a frame is as ThreadSanitizer writes it, without an address: `main /src/main.c:12:3 (a.out+0x1136)`.
-func ofThreads(text []byte) bool {
-	text = bytes.TrimSpace(text)
-	place, ended := bytes.CutSuffix(text, []byte(")"))
-	open := bytes.LastIndex(place, []byte(" ("))
-	if i := bytes.LastIndex(text, []byte(") (BuildId: ")); i >= 0 {
-		open = bytes.LastIndex(text[:i], []byte(" ("))
-	}
-	if !ended || open < 0 || !bytes.Contains(text[open:], []byte("+0x")) {
-		return false
-	}
-	place = text[:open]
-	_, err := strconv.Atoi(string(place[bytes.LastIndexByte(place, ':')+1:]))
-	return err == nil
 }
 
 // readPlaced reads a name that may have its place in parentheses, as valgrind and Firefox write it: `f(int) (m.cc:12)`.
