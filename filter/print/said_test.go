@@ -24,9 +24,9 @@ func TestReadPlaced(t *testing.T) {
 // TestReadNamed reads frames that a log names. Nothing of a debugger's or of a sanitizer's syntax is in their names.
 func TestReadNamed(t *testing.T) {
 	for text, want := range map[string]symsrc.Frame{
-		" 0x1 in main /src/m.c:12:3":                                  {Func: "main", File: "/src/m.c", Line: 12},
+		" 0x1 in main /src/m.c:12:3":                                  {Func: "main", File: "/src/m.c", Line: 12, Column: 3},
 		" 0x1 in main /src/m.c:12 (/a.out+0x1)":                       {Func: "main", File: "/src/m.c", Line: 12},
-		" 0x1 in main /src/m.c:12:3 (/a.out+0x1) (BuildId: 316c)":     {Func: "main", File: "/src/m.c", Line: 12},
+		" 0x1 in main /src/m.c:12:3 (/a.out+0x1) (BuildId: 316c)":     {Func: "main", File: "/src/m.c", Line: 12, Column: 3},
 		" 0x1 in main (/a.out+0x1) (BuildId: 316c)":                   {Func: "main"},
 		" 0x1 in f(int, char) /s r/m.c:1":                             {Func: "f(int, char)", File: "/s r/m.c", Line: 1},
 		" 0x1 in f(int) const (/a.out+0x1)":                           {Func: "f(int) const"},
@@ -36,7 +36,7 @@ func TestReadNamed(t *testing.T) {
 		" 0x1 in lib_step (kind=<optimized out>) at src/l.cc:2":       {Func: "lib_step", File: "src/l.cc", Line: 2},
 		" 0x1 in abort () from /lib/libc.so.6":                        {Func: "abort", File: "/lib/libc.so.6"},
 		"  f<int> (p=0x0, i=i@entry=0) at src/c.cc:12":                {Func: "f<int>", File: "src/c.cc", Line: 12},
-		"    0x1 int f<int>(int*, int) /src/m.c:12:3 (/a.out+0x1)":    {Func: "int f<int>(int*, int)", File: "/src/m.c", Line: 12},
+		"    0x1 int f<int>(int*, int) /src/m.c:12:3 (/a.out+0x1)":    {Func: "int f<int>(int*, int)", File: "/src/m.c", Line: 12, Column: 3},
 		"    0x1 operator delete[](void*) <invalid>:0:0 (/a.out+0x1)": {Func: "operator delete[](void*)"},
 		"    0x1 a::f(int) (/a.out+0x1)":                              {},
 		" 0x1 in f /src/a.c:12 (approximate) (/a.so+0x1)":             {Func: "f", File: "/src/a.c", Line: 12, Approx: true},
