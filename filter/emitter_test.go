@@ -30,7 +30,7 @@ func TestWhoPrints(t *testing.T) {
 func TestNoModule(t *testing.T) {
 	const log = "#5    Object \"\", at 0x403460, in \n#4    Object \"\", at 0x403460, in main\nepc = 77f4a3c4 in [77e3c000+16c000]\n"
 	for _, own := range []bool{false, true} {
-		o := filter.Options{Symbols: addresses{}, Own: own, Warn: func(m string) { t.Errorf("own %v: %s", own, m) }}
+		o := filter.Options{Symbols: addresses{}, Ran: ranAll(own), Warn: func(m string) { t.Errorf("own %v: %s", own, m) }}
 		if out := run(t, o, log); out != log {
 			t.Errorf("own %v: got %q", own, out)
 		}

@@ -74,10 +74,13 @@ type Options struct {
 	// only an absolute address; nil where they are not known. What such a list has at an address must be all that a frame
 	// without a process may mean by it. It may be called by several filters at once.
 	Maps func() [][]byte
-	// Own is set if the filter has started the programs whose log it reads. The files of this machine are theirs then, and need no
-	// proof if the log has no build IDs. Trust says how a user has other files trusted, for the reasons of frames.
-	Own   bool
-	Trust string
+	// Ran reports whether a program that writes the log was seen with the file at that path: it needs no proof then if the log has no build
+	// IDs. It is nil if the filter has started none. It may be called by several filters at once.
+	Ran func(path string) bool
+	// Insist has files name frames although the log contradicts them, or nothing proves them; the names are marked. Trust says how a user
+	// has files trusted, for the reasons of frames.
+	Insist bool
+	Trust  string
 	// By says what tells processes apart.
 	By prefix.By
 	// Dedupe puts one line in the place of a stack that was there before, which names the first one. A stack is then held
@@ -169,8 +172,8 @@ func New(o Options) *Filter {
 	text := print.Options{Style: o.Style, Renumber: o.Renumber, Context: o.Context, Palette: o.Palette,
 		Names: o.Names, Sources: o.Sources, SourceLines: o.SourceLines, Links: o.Links, Explain: o.Explain, Screen: o.Screen, Observed: o.Below}
 	f := &Filter{opt: o, text: print.NewText(text), objects: r, messages: messages{tell: o.Warn, said: map[string]bool{}, recorded: r != nil}}
-	f.resolver = resolve.New(resolve.Options{Symbols: o.Symbols, Adjust: o.Adjust, Maps: o.Maps, By: o.By, Own: o.Own, Trust: o.Trust, Java: o.Java, Board: o.Board,
-		Broken: func(fault string) { f.broken(f.line, fault) }})
+	f.resolver = resolve.New(resolve.Options{Symbols: o.Symbols, Adjust: o.Adjust, Maps: o.Maps, By: o.By, Ran: o.Ran, Insist: o.Insist, Trust: o.Trust, Java: o.Java, Board: o.Board,
+		Refuted: f.refuted, Broken: func(fault string) { f.broken(f.line, fault) }})
 	f.dump = dump{resolver: f.resolver, colored: o.Palette != nil}
 	f.context = contextDump{out: o.DumpContext, announced: o.OnDumpfile, resolver: f.resolver, warn: f.warn}
 	if f.out, f.renumbers = &f.text, r == nil; r != nil {

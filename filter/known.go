@@ -176,7 +176,7 @@ func (k *known) learnFrame(ctx context.Context, dst, line []byte) []byte {
 		before = len(dst) - len(record.CutNumber(dst[before:]))
 	}
 	a := f.asked.answer
-	if k.frames.Settled(generation) && again && a != nil && a.Module != nil && rescued == f.rescued && !print.Awaited(a) && (f.held == nil || !a.Assumed()) &&
+	if k.frames.Settled(generation) && again && a != nil && a.Module != nil && rescued == f.rescued && !print.Awaited(a) && !a.Assumed() &&
 		len(dst)-before <= linecache.MaxText && len(line) <= linecache.MaxLine {
 		k.frames.Keep(s, line, dst[before:], generation, f.asked)
 	}
@@ -494,7 +494,7 @@ func (t *textFrame) write(dst, known []byte, n uint64) []byte {
 func (k *known) learn(t *textFrame, became []byte) (by shownTail, known []byte, ok bool) {
 	f := k.f
 	q := &f.resolver.Asked
-	if !q.Plain || print.Awaited(q.Answer) || f.held != nil && q.Answer.Assumed() || len(f.parser.Frames) != 1 || len(became) > linecache.MaxText || bytes.ContainsAny(t.line, "|\t\r\x1b") {
+	if !q.Plain || print.Awaited(q.Answer) || q.Answer.Assumed() || len(f.parser.Frames) != 1 || len(became) > linecache.MaxText || bytes.ContainsAny(t.line, "|\t\r\x1b") {
 		return by, nil, false
 	}
 	by = shownTail{dependency: dependsOn(f.resolver.Processes.Unnamed, q.Answer, q.Rule), digits: t.digits, outcome: resolve.OutcomeOf(&f.parser.Frames[0], q.Answer),

@@ -25,7 +25,7 @@ type liner struct {
 	scans      [1 << 6]*stream.Scan // by the states that they are for
 	state      scan.When            // the one that candidates is for
 	reached    progress
-	held       *proving // around this liner; nil if no file must be proven
+	held       *proving // around this liner
 	ahead      *ahead   // around held or this liner; nil if no frame waits for mappings or a sum
 	tails      knownJava
 	native     scan.When // the state without frames of Java
@@ -37,11 +37,9 @@ type liner struct {
 func (l *liner) init(of *Filter) {
 	l.Filter = of
 	l.known.init(l)
-	if !l.opt.Own {
-		l.held = newProving(l)
-	}
+	l.held = newProving(l)
 	if l.opt.Lookahead != (Lookahead{}) || l.opt.Board != nil {
-		l.ahead = newAhead(l, l.beyond(), l.opt.Lookahead)
+		l.ahead = newAhead(l, l.held, l.opt.Lookahead)
 	}
 	if l.java() != nil {
 		l.traces = newTraces(l, l.afterTraces())
@@ -102,20 +100,12 @@ func (l *liner) afterTraces() stream.Liner {
 	if l.ahead != nil {
 		return l.ahead
 	}
-	return l.beyond()
-}
-
-// beyond returns what handles the lines that wait for no mappings.
-func (l *liner) beyond() stream.Liner {
-	if l.held != nil {
-		return l.held
-	}
-	return l
+	return l.held
 }
 
 // holding reports whether lines are held back.
 func (l *liner) holding() bool {
-	return l.traces != nil && l.traces.holding() || l.ahead != nil && l.ahead.holding() || l.held != nil && l.held.holding()
+	return l.traces != nil && l.traces.holding() || l.ahead != nil && l.ahead.holding() || l.held.holding()
 }
 
 // next is the number of the next line of the log, after those that are held back.
@@ -124,9 +114,7 @@ func (l *liner) next() int {
 	if l.traces != nil {
 		n += len(l.traces.lines)
 	}
-	if l.held != nil {
-		n += len(l.held.lines)
-	}
+	n += len(l.held.lines)
 	if l.ahead != nil {
 		n += len(l.ahead.lines)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"qss-filter/filter/guard"
 	"qss-filter/markup"
+	"qss-filter/symsrc"
 	"qss-filter/symsrc/demangle"
 )
 
@@ -40,6 +41,15 @@ func (m *messages) warn(cause, message string) {
 	}
 	m.said[cause] = true
 	m.tell(message)
+}
+
+// refuted says that the log is not of the build that the user has pointed at, once for each file.
+func (m *messages) refuted(files *symsrc.Files, why string) {
+	path := files.Elf
+	if s := files.ElfStatus; path == "" || s != symsrc.OK && s != symsrc.Incomplete {
+		path = files.Debug
+	}
+	m.warn("refuted "+path, symsrc.Visible(path)+": the log is of another build: "+why+"; its frames stay as they are (--trust-files names them)")
 }
 
 // broken says that this program is at fault, once.

@@ -84,7 +84,7 @@ func TestProof(t *testing.T) {
 		{"above all that agrees", stackText(0x110, 0x21f, 0x31f) + "SUMMARY: AddressSanitizer: ABRT (/a.so+0x510)\n", assumed{}, 3, unproven},
 		{"no call ends there", stackText(0x110, 0x21f, 0x31f, 0x430) + "\n", assumed{}, 0, other + "no call ends at 0x430 in a.so"},
 		{"no code", stackText(0x110, 0x21f, 0xf20, 0x31f) + "\n", assumed{}, 0, other + "no code at 0xf20 in a.so"},
-		{"refuted later", stackText(0x110, 0x21f, 0x31f) + "\n" + stackText(0x110, 0x230) + "\n", assumed{}, 3, other + "no call ends at 0x230 in a.so"},
+		{"refuted later", stackText(0x110, 0x21f, 0x31f) + "\n" + stackText(0x118, 0x230) + "\n", assumed{}, 3, other + "no call ends at 0x230 in a.so"},
 		{"calls of others", stackText(0x110, 0x21f, 0x31f) + "\n", assumed{targets: map[uint64]uint64{2: 0x500, 3: 0x500}}, 0, unproven},
 		{"another stack names it so, too", symbolized(0x110, 1, 0x21f, 2, 0x31f, 3) + stackText(0x110, 0x21f, 0x31f) + "\n", assumed{}, 3, ""},
 		{"it says otherwise", symbolized(0x110, 1, 0x21f, 5, 0x31f, 3) + stackText(0x110, 0x21f, 0x31f) + "\n", assumed{}, 0, other + "no f5 at 0x21e in a.so"},
@@ -104,9 +104,16 @@ func TestProof(t *testing.T) {
 			if tc.why != "" && !strings.Contains(out, "["+tc.why+"]") {
 				t.Errorf("no frame says why, want %s:\n%s", tc.why, out)
 			}
-			own := runAll(t, filter.Options{Symbols: &tc.source, Own: true}, strings.NewReader(tc.log))
-			if named := strings.Count(own, " f.c:"); named != strings.Count(tc.log, "+0x")-strings.Count(tc.log, "0xf") {
-				t.Errorf("of the filter's own programs %d frames have names:\n%s", named, own)
+			want := strings.Count(tc.log, "+0x")
+			if strings.HasPrefix(tc.why, other) {
+				want = tc.named
+			}
+			if own := runAll(t, filter.Options{Symbols: &tc.source, Ran: ran, Explain: true}, strings.NewReader(tc.log)); strings.Count(own, " f.c:") != want {
+				t.Errorf("of a file that a program was seen with %d frames have names, want %d:\n%s", strings.Count(own, " f.c:"), want, own)
+			}
+			insists := runAll(t, filter.Options{Symbols: &tc.source, Insist: true, Explain: true}, strings.NewReader(tc.log))
+			if named, marked := strings.Count(insists, " f.c:"), strings.Count(insists, symsrc.UnverifiedMark); named != strings.Count(tc.log, "+0x")-strings.Count(tc.log, "0xf") || marked != named-tc.named {
+				t.Errorf("of a file that the user insists on %d frames have names, %d of them marked:\n%s", named, marked, insists)
 			}
 		})
 	}

@@ -72,7 +72,7 @@ func cutLines() []string {
 // observed returns what a filter says of the frames of a log, and its output.
 func observed(t *testing.T, log []string) (said, out []string) {
 	t.Helper()
-	f := filter.New(filter.Options{Symbols: addresses{}, Own: true, Context: print.ContextKeep, Renumber: print.RenumberNever, Observe: func(o *print.Observation) {
+	f := filter.New(filter.Options{Symbols: addresses{}, Ran: ran, Context: print.ContextKeep, Renumber: print.RenumberNever, Observe: func(o *print.Observation) {
 		said = append(said, fmt.Sprintf("%s %x %x %q %v %q", o.Module.Name, o.Module.BuildID, o.At, o.Whole, o.Outcome, o.Address))
 	}})
 	d := f.Feed()
@@ -207,7 +207,7 @@ func TestSplitFar(t *testing.T) {
 			want = strings.TrimSuffix(log, "\n") + " in /usr/lib/liba.so@1000\n"
 		}
 		for _, size := range []int{1 << 30, 4096, 100} {
-			f := filter.New(filter.Options{Symbols: addresses{}, Own: true})
+			f := filter.New(filter.Options{Symbols: addresses{}, Ran: ran})
 			d := f.Feed()
 			var out []byte
 			for rest := []byte(log); len(rest) > 0; {

@@ -58,7 +58,7 @@ func (h *traces) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
 		return h.to.Lines(ctx, h.leave(ctx, dst), b)
 	}
 	line := b[:n]
-	if !h.holding() {
+	if !h.f.holding() {
 		if out, n = h.f.tails.run(dst, b); n > 0 {
 			return out, n
 		}
@@ -96,7 +96,7 @@ func (h *traces) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
 // idle reports whether a line means nothing: it holds words of a frame of Java, but no frame.
 func (h *traces) idle(line []byte) bool {
 	f := h.f
-	if f.Scan() == nil || f.java().State() != scan.Retracing || f.held != nil && f.held.holding() || f.ahead != nil && f.ahead.holding() || bytes.IndexByte(line, '{') >= 0 ||
+	if f.Scan() == nil || f.java().State() != scan.Retracing || f.held.holding() || f.ahead != nil && f.ahead.holding() || bytes.IndexByte(line, '{') >= 0 ||
 		f.parser.Long || f.scan(f.native).Next(line, 0) >= 0 {
 		return false
 	}

@@ -51,7 +51,7 @@ func answeredReport() []string {
 }
 
 // hostOptions are those of a filter that shows what it was asked.
-func hostOptions() filter.Options { return filter.Options{Symbols: addresses{}, Own: true} }
+func hostOptions() filter.Options { return filter.Options{Symbols: addresses{}, Ran: ran} }
 
 // TestTwoLines holds that a frame whose module stands on the next line is answered there, behind whatever prefix and in strings of JSON, that
 // the first line is not delayed, and that a second run changes nothing.
@@ -89,7 +89,7 @@ func TestTwoLinesObject(t *testing.T) {
 	const head = "2026-11-20T15:58:12.000000001Z stderr F "
 	log := head + strings.Join(strings.SplitAfter(strings.TrimSuffix(hostReport, "\n"), "\n"), head) + "\n" + `{"message":"` + escape(hostReport) + `"}` + "\n"
 	var texts []string
-	for line := range strings.Lines(run(t, filter.Options{Symbols: addresses{}, Own: true, JSON: &jsonl.Options{}}, log)) {
+	for line := range strings.Lines(run(t, filter.Options{Symbols: addresses{}, Ran: ran, JSON: &jsonl.Options{}}, log)) {
 		var said struct {
 			Prefix struct{ Text string }
 			Frames []struct{ Text, Status string }

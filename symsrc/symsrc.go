@@ -103,6 +103,8 @@ type Frame struct {
 	Approx bool
 	// LineNow is set if Line is that of the file as it is now, and nothing shows that the file is not newer than the log.
 	LineNow bool
+	// Unverified is set if the log contradicts the file, or nothing proves it, and the user insists on its names.
+	Unverified bool
 	// Entry is set for functions without a line, in answers in the style of llvm.
 	Entry Entry
 	// Origin says where Func is from.
@@ -116,6 +118,8 @@ type Frame struct {
 const (
 	ApproxMark  = " (approximate)"
 	LineNowMark = " (line of the file as it is now)"
+	// UnverifiedMark follows the marks of lines, or names.
+	UnverifiedMark = " (unverified)"
 )
 
 // Mark returns what a text says of the frame's line, "" for nothing.
@@ -127,11 +131,15 @@ func (f *Frame) Mark() string {
 	if f.LineNow && f.Line > 0 {
 		mark += LineNowMark
 	}
+	if f.Unverified {
+		mark += UnverifiedMark
+	}
 	return mark
 }
 
 // CutMark cuts the marks of a line off the end of a text, and sets them in the frame.
 func (f *Frame) CutMark(text []byte) []byte {
+	text, f.Unverified = bytes.CutSuffix(text, []byte(UnverifiedMark))
 	text, f.LineNow = bytes.CutSuffix(text, []byte(LineNowMark))
 	text, f.Approx = bytes.CutSuffix(text, []byte(ApproxMark))
 	return text
@@ -215,9 +223,12 @@ type Call struct {
 	Start uint64
 	// Targets are what that call may be of, as far as it is direct: more than one where it can be read in several ways.
 	Targets []Target
-	// Jumps are the places outside of the function that its code jumps to. They are listed only if the address is that of its
-	// beginning.
-	Jumps []Target
+	// Jumps are the functions that the code of the function jumps to. They are listed only if the address is that of its beginning. Sealed is
+	// set if they are all: control leaves the function to no other place, but by calls.
+	Jumps  []Target
+	Sealed bool
+	// Framed is set if the address is behind the beginning of a function that sets its frame pointer up there.
+	Framed bool
 }
 
 // Target is what a call or a jump leads to.

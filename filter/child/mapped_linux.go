@@ -56,6 +56,13 @@ func (f files) forgetChanged(list []mapping) {
 	}
 }
 
+// has reports whether the file at a path is one that was mapped.
+func (f files) has(path string) bool {
+	now, err := diskcache.StampAt(path, true)
+	b := f[mappedFile{now.Inode, path}]
+	return err == nil && b != nil && b.read == now
+}
+
 // of returns the file of a mapping, or nil if it is not known.
 func (f files) of(m mapping) *binary {
 	key := mappedFile{m.inode, m.path}

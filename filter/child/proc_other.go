@@ -12,6 +12,8 @@ type files map[string]struct{}
 
 func (files) count(*Snapshot) {}
 
+func (files) has(string) bool { return false }
+
 func snapshot(int, Snapshot) (s Snapshot, ok bool) { return s, false }
 
 // records are not there on this system.

@@ -230,7 +230,7 @@ func (j *job) wrap(o filter.Options) (status int, err error) {
 
 // ownMaps makes a filter read the output of a command of its own, whose mappings are known.
 func ownMaps(o *filter.Options, maps *child.Maps) {
-	o.Own = true
+	o.Ran = maps.Ran
 	o.Maps = func() (lists [][]byte) {
 		for _, s := range maps.All() {
 			lists = append(lists, s.Text)

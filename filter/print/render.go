@@ -48,7 +48,7 @@ func (w *renderer) appendPlace(dst []byte, a *resolve.Answer, i int) []byte {
 	fr := &w.shown(a).frames[i]
 	dst = w.appendFunc(dst, a, i)
 	if fr.File == "" && len(a.Frames) == 1 && fr.Line == 0 {
-		return dst
+		return append(dst, fr.Mark()...)
 	}
 	dst = append(dst, ' ')
 	return append(w.appendFile(dst, a, i, fr.Column > 0), fr.Mark()...)

@@ -34,6 +34,8 @@ type Answer struct {
 	Made time.Time
 	// Elsewhere is the function that the log names there, if the file does not have it there. It is "" otherwise.
 	Elsewhere string
+	// refuting is set if that shows that the file is another one.
+	refuting bool
 	// Unclear says why it is not known which instruction is meant. It is "" otherwise.
 	Unclear string
 	// Refused is why the file's names are not used, if it may not be the one that ran. It is "" otherwise.
@@ -58,8 +60,8 @@ type adjusted struct {
 type validity struct {
 	// retry, if not nil, reports whether asking again may bring more by now.
 	retry func() bool
-	// generation is that of the module at the time of the query.
-	generation uint64
+	// generation and refutations are those of the module at the time of the query.
+	generation, refutations uint64
 }
 
 // answers answers queries. It remembers the answers.
@@ -106,7 +108,7 @@ func (s *answers) look(ctx context.Context, q query) *Answer {
 	s.memo.watch(q.mod)
 	got := s.prefetch.take(ctx, q)
 	a := &Answer{Module: q.mod, Kind: q.kind, Offset: got.addr.Offset, Space: got.addr.Space, Frames: symsrc.Unfold(got.Frames), Made: got.Made, Unclear: got.unclear,
-		adjusted: adjusted{q.Rule, got.back, got.probe.Known, got.probe.Trampoline}, validity: validity{generation: q.mod.generation}}
+		adjusted: adjusted{q.Rule, got.back, got.probe.Known, got.probe.Trampoline}, validity: validity{generation: q.mod.generation, refutations: q.mod.refutations}}
 	if got.Files != nil {
 		a.files, a.retry = q.mod.found(got.Files), got.Files.Retry
 	}
@@ -128,8 +130,8 @@ type hinted struct {
 	hint   string
 }
 
-// agreeing returns the answer for a frame, without names if the function that the log has for it contradicts: a file that was
-// found by its name alone may be of another build. It is if it has a function of that name elsewhere, which is Answer.Elsewhere then.
+// agreeing returns the answer for a frame, without names if the file has not the function there that the log has for it, which is
+// Answer.Elsewhere then: a file that was found by its name alone may be of another build.
 func (s *answers) agreeing(ctx context.Context, a *Answer, text []byte, fr *parse.Frame) *Answer {
 	hint := hintOf(text, fr)
 	if len(hint) == 0 || fr.Base == frame.FromSymbol || len(a.Frames) == 0 || a.Kind != symsrc.Code || !a.byPath() {
@@ -139,10 +141,12 @@ func (s *answers) agreeing(ctx context.Context, a *Answer, text []byte, fr *pars
 		return known
 	}
 	agreed := a
-	if name, offset, has := parse.SplitHint(hint); name != "" && s.source.compare(ctx, a, name, offset, has) == contradicts {
-		other := *a
-		other.Frames, other.Printed, other.Elsewhere = nil, nil, name
-		agreed = &other
+	if name, offset, has := parse.SplitHint(hint); name != "" {
+		if says := s.source.compare(ctx, a, name, offset, has); says >= differs {
+			other := *a
+			other.Frames, other.Printed, other.Elsewhere, other.refuting = nil, nil, name, says == contradicts
+			agreed = &other
+		}
 	}
 	if s.memo.agreed == nil || len(s.memo.agreed) >= memoLimit {
 		s.memo.agreed = map[hinted]*Answer{}

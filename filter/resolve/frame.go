@@ -35,7 +35,7 @@ func (r *Resolver) ResolveFrame(ctx context.Context, t *Thread, line int, text [
 	case absolute:
 		a = r.agreed(ctx, t.Process, r.answers.address(ctx, t.Process, q.off, q.kind, q.Rule), text, fr)
 	case q.from != nil: // the name itself is what was asked
-		a = r.marked(r.Proofs.admitted(t.Process, r.answers.ask(ctx, q), q.from))
+		a = r.lines.mark(r.Proofs.admitted(t.Process, r.answers.ask(ctx, q), q.from))
 	case ok && r.queries.isBoard(q):
 		a = r.summed(t, r.answers.ask(ctx, q))
 	case ok && !r.answers.holds(ctx, q):
@@ -118,23 +118,15 @@ func (t *Thread) run(line int, fr *parse.Frame) {
 // agreed returns the answer for a frame of a process, without names if the log contradicts it or nothing proves its file.
 func (r *Resolver) agreed(ctx context.Context, p *Process, a *Answer, text []byte, fr *parse.Frame) *Answer {
 	agreed := r.answers.agreeing(ctx, a, text, fr)
-	if agreed.Elsewhere != "" && r.Proofs != nil && a.Assumed() {
-		r.Proofs.of(p, a.Module).refute("no %s at 0x%x", agreed.Elsewhere, a.Offset)
+	if agreed.refuting && a.Module.BuildID == "" {
+		r.Proofs.refute(p, a.Module, "no %s at 0x%x", agreed.Elsewhere, a.Offset)
 	}
-	return r.marked(r.Proofs.admitted(p, agreed, nil))
-}
-
-// marked marks the lines of an answer that may not be those of the log.
-func (r *Resolver) marked(a *Answer) *Answer {
-	if r.Proofs == nil { // the files are those that run
-		return a
-	}
-	return r.lines.mark(a)
+	return r.lines.mark(r.Proofs.admitted(p, agreed, nil))
 }
 
 // ResolveAddress returns the answer for an absolute address of a process. Its Module is nil if no mapping covers the address.
 func (r *Resolver) ResolveAddress(ctx context.Context, p *Process, addr uint64, kind symsrc.Kind, rule Rule) *Answer {
-	return r.marked(r.Proofs.admitted(p, r.answers.address(ctx, p, addr, kind, rule), nil))
+	return r.lines.mark(r.Proofs.admitted(p, r.answers.address(ctx, p, addr, kind, rule), nil))
 }
 
 // KnowsBuildIDs reports whether the log states build IDs of the thread's modules apart from its frames.

@@ -41,7 +41,7 @@ func (l *lines) time() time.Time {
 
 // mark returns an answer whose lines are marked if they may not be those of the log.
 func (l *lines) mark(a *Answer) *Answer {
-	if !l.compared || !a.byPath() || !slices.ContainsFunc(a.Frames, func(fr symsrc.Frame) bool { return fr.Line > 0 && !fr.LineNow }) {
+	if !l.compared || !a.byPath() || a.Module.ran > 0 || !slices.ContainsFunc(a.Frames, func(fr symsrc.Frame) bool { return fr.Line > 0 && !fr.LineNow }) {
 		return a
 	}
 	if changed := a.Files().Changed; !changed.IsZero() && changed.Before(l.time()) {

@@ -44,7 +44,15 @@ type Module struct {
 	Shown string
 	// generation counts the changes of the files, and watched is the last piece of input for which they were checked.
 	generation, watched uint64
+	// refutations counts the processes that have refuted the files.
+	refutations uint64
+	// ran is the generation of the files that a program of the log was seen with, plus 1, and looked the last piece of input for which that
+	// was asked.
+	ran, looked uint64
 }
+
+// assumed reports whether the files are this machine's own, and neither the user has pointed at them nor a program was seen with them.
+func (m *Module) assumed() bool { return m.Files != nil && m.Files.Assumed && m.ran != m.generation+1 }
 
 // symbol is a function that a log names, with its size if the log has that.
 type symbol struct {
@@ -134,7 +142,7 @@ func (o *memo) isCurrent(a *Answer) bool {
 		return true
 	}
 	o.watch(a.Module)
-	return a.generation == a.Module.generation
+	return a.generation == a.Module.generation && a.refutations == a.Module.refutations
 }
 
 // watch checks whether the files of a module are still those that were found.

@@ -1,14 +1,24 @@
 package resolve
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"qss-filter/symsrc"
 )
 
-// A log without build IDs may be of another machine, or of another build, and the file that this machine has at the log's path is then
-// another one. Such a file names frames only if the process's stacks prove it: the machine code has calls at the places to which the
-// frames return, and the calls are those of the functions that the next inner frames lie in. One contradiction refutes the file.
+// Whether the name of a file may be printed is decided here alone: by a ledger for each process and module, of what agrees with the file and
+// what refutes it. A log without build IDs may be of another machine, or of another build, and the file may then be another one.
+//
+//	the file                                          its names are printed
+//	has the build ID of the log                       always
+//	is one that the user has pointed at               unless the log refutes it
+//	was seen mapped by a program behind --            the same
+//	is this machine's own, at the path of the log     if the process's stacks prove it, and nothing refutes it
+//
+// Stacks prove a file if the machine code has calls at the places to which the frames return, and the calls are those of the functions that
+// the next inner frames lie in. One contradiction refutes it, for as long as the process runs.
 
 // leastAgreements is how often a process must agree with a file before the file names any frame.
 const leastAgreements = 2
@@ -53,6 +63,8 @@ type proof struct {
 	top [symsrc.InFileOrFixed + 1]uint64
 	// refuted is what contradicts the file, or "".
 	refuted string
+	// pairs are the frames that were weighed, each with the next inner one.
+	pairs map[uint64]bool
 }
 
 // proofs are those of a process, by module, and the stacks that were weighed already.
@@ -75,8 +87,11 @@ const (
 type Proofs struct {
 	answers   *answers
 	processes *Processes
-	// trust is Options.Trust.
-	trust string
+	// trust, insist, ran and refuted are those of Options.
+	trust   string
+	insist  bool
+	ran     func(path string) bool
+	refuted func(files *symsrc.Files, why string)
 	// places is how many places all proofs hold. Beyond maxProven all are dropped: epoch tells which those are.
 	places, epoch int
 }
@@ -137,20 +152,28 @@ func (s *Proofs) prove(p *proof, at place) {
 	}
 }
 
-// refute notes what contradicts the file, if nothing has so far.
-func (p *proof) refute(format string, args ...any) {
-	if p.refuted == "" {
-		p.refuted = symsrc.Visible(fmt.Sprintf(format, args...))
+// refute notes what contradicts the file of a module, if nothing has so far.
+func (s *Proofs) refute(p *Process, m *Module, format string, args ...any) {
+	of := s.of(p, m)
+	if of.refuted != "" {
+		return
+	}
+	of.refuted = symsrc.Visible(fmt.Sprintf(format, args...))
+	m.refutations++
+	if !m.assumed() && s.refuted != nil {
+		s.refuted(m.Files, of.refuted)
 	}
 }
 
-// holds reports whether the file is the one that ran.
-func (p *proof) holds() bool { return p.refuted == "" && len(p.agreements) >= leastAgreements }
+// holds reports whether the file of a module is the one that ran.
+func (p *proof) holds(m *Module) bool {
+	return p.refuted == "" && (!m.assumed() || len(p.agreements) >= leastAgreements)
+}
 
-// names reports whether the file names a place.
-func (p *proof) names(at place) bool {
+// names reports whether the file of a module names a place.
+func (p *proof) names(m *Module, at place) bool {
 	proven, known := p.proven[at]
-	return p.holds() && (proven || !known && at.from == nil && at.off < p.top[at.space])
+	return p.holds(m) && (proven || !known && (!m.assumed() || at.from == nil && at.off < p.top[at.space]))
 }
 
 // Reasons for which a file's names are not used.
@@ -175,13 +198,26 @@ func (s *Proofs) Refusal(p *Process, m *Module, off uint64) string {
 
 // refusal is the same for any place.
 func (s *Proofs) refusal(p *Process, m *Module, at place) (why string, status symsrc.Status) {
+	s.look(m)
 	switch proof := s.of(p, m); {
-	case proof.names(at):
+	case proof.names(m, at):
 		return "", symsrc.OK
 	case proof.refuted != "":
 		return string(m.appendName([]byte(otherBuild + proof.refuted + " in "))), symsrc.MismatchBuildID
 	}
 	return NotVerified(s.trust), symsrc.NotVerified
+}
+
+// look looks whether a program of the log that the filter has started was seen with the file of a module mapped, at most once for each piece
+// of input.
+func (s *Proofs) look(m *Module) {
+	if s.ran == nil || !m.assumed() || m.looked == s.answers.memo.piece {
+		return
+	}
+	m.looked = s.answers.memo.piece
+	if m.Files.Usable() && s.ran(cmp.Or(m.Files.Elf, m.Files.Debug)) {
+		m.ran = m.generation + 1
+	}
 }
 
 // refusal is an answer, and why its names are not used.
@@ -190,26 +226,39 @@ type refusal struct {
 	why    string
 }
 
-// admitted returns an answer for a frame of a process, without names if its file is assumed and not proven. from is the function that
-// the frame's offset counts from, or nil.
+// admitted returns an answer for a frame of a process, without names if its file is refuted, or is assumed and not proven. from is the
+// function that the frame's offset counts from, or nil.
 func (s *Proofs) admitted(p *Process, a *Answer, from *symbol) *Answer {
-	if s == nil || !a.Assumed() {
+	if !a.byPath() {
 		return a
 	}
 	why, status := s.refusal(p, a.Module, place{a.Offset + a.Back, a.Space, from})
-	if why == "" || len(a.Frames) == 0 && s.of(p, a.Module).holds() {
+	if why == "" || len(a.Frames) == 0 && s.of(p, a.Module).holds(a.Module) {
 		return a
 	}
+	insists := s.insist && len(a.Frames) > 0
 	memo, key := s.answers.memo, refusal{a, why}
 	refused := memo.refused[key]
 	if refused == nil {
-		refused = a.refused(why, status)
+		if refused = a.refused(why, status); insists {
+			refused = a.unverified()
+		}
 		if memo.refused == nil || len(memo.refused) >= memoLimit {
 			memo.refused = map[refusal]*Answer{}
 		}
 		memo.refused[key] = refused
 	}
 	return refused
+}
+
+// unverified returns an answer whose names are marked as not verified.
+func (a *Answer) unverified() *Answer {
+	other := *a
+	other.Frames, other.Printed = slices.Clone(a.Frames), nil
+	for i := range other.Frames {
+		other.Frames[i].Unverified = true
+	}
+	return &other
 }
 
 // refused returns an answer without its names, and why these are not used.

@@ -26,10 +26,9 @@ func (a *Answer) Files() *symsrc.Files {
 // user has not pointed at have names only if the process's stacks prove them, or if the filter has started the process.
 func (a *Answer) Unverified() bool { return a.byPath() && !a.Module.Files.Assumed }
 
-// Assumed reports whether the answer is from a file of this machine that the user has not pointed at.
-func (a *Answer) Assumed() bool {
-	return a.Module != nil && a.Module.Files != nil && a.Module.Files.Assumed
-}
+// Assumed reports whether the answer is from a file of this machine that only stacks can prove: the user has not pointed at it, and no
+// program of the log that the filter has started was seen with it.
+func (a *Answer) Assumed() bool { return a.Module != nil && a.Module.assumed() }
 
 // Why returns a word for the evidence on which the address was adjusted.
 func (a *Answer) Why() string {

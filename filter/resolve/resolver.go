@@ -43,7 +43,7 @@ type Resolver struct {
 	Processes *Processes
 	// Prefetch has other cores find answers ahead.
 	Prefetch *Prefetch
-	// Proofs says which files of this machine are those that ran. It is nil if all are.
+	// Proofs decides which names may be printed.
 	Proofs *Proofs
 	// Java gives names of Java back. It is nil if there are no maps.
 	Java *Java
@@ -73,10 +73,14 @@ type Options struct {
 	By prefix.By
 	// Broken is called with the description of a panic that a query caused.
 	Broken func(fault string)
-	// Own is set if the log is of programs that this filter has started: the files of this machine are theirs. Trust says how a user
-	// has other files trusted, for reasons.
-	Own   bool
-	Trust string
+	// Ran reports whether a program that writes the log was seen with the file at that path. It is nil if the filter has started none.
+	Ran func(path string) bool
+	// Insist has files name frames although the log refutes them, or nothing proves them. The names are marked. Trust says how a user has
+	// files trusted, for reasons.
+	Insist bool
+	Trust  string
+	// Refuted is called with files that the user has pointed at, and what refutes them.
+	Refuted func(files *symsrc.Files, why string)
 	// Java are the maps of names of Java; nil for none.
 	Java *javamap.Maps
 	// Board is the program of the board that the log is of; nil for none.
@@ -97,9 +101,7 @@ func New(o Options) *Resolver {
 	if o.Java != nil {
 		r.Java = &Java{maps: o.Java, memo: &r.memo, processes: r.Processes}
 	}
-	if !o.Own {
-		r.Proofs = &Proofs{answers: &r.answers, processes: r.Processes, trust: o.Trust}
-	}
+	r.Proofs = &Proofs{answers: &r.answers, processes: r.Processes, trust: o.Trust, insist: o.Insist, ran: o.Ran, refuted: o.Refuted}
 	return r
 }
 
@@ -119,9 +121,7 @@ func (r *Resolver) Footprint() int {
 	if len(m.answers.slots) > 0 {
 		n += scratchWeight
 	}
-	if r.Proofs != nil {
-		n += r.Proofs.places * placeWeight
-	}
+	n += r.Proofs.places * placeWeight
 	return n + len(m.modules)*moduleWeight + m.bytes + m.symbolBytes + (len(m.symbols)+len(m.agreed)+len(m.refused))*answerWeight
 }
 

@@ -1,8 +1,10 @@
 package resolve
 
 import (
+	"bytes"
 	"context"
 	"slices"
+	"strings"
 
 	"qss-filter/filter/guard"
 	"qss-filter/symsrc"
@@ -135,7 +137,9 @@ const (
 	saysNothing comparison = iota
 	// agrees means that the file has the function at the place that the log has.
 	agrees
-	// contradicts means that the file has functions of that name, but none there.
+	// differs means that the file has a function of another name there, and may not have all names.
+	differs
+	// contradicts means that the file has no function of that name there, although it has all names or has the function elsewhere.
 	contradicts
 )
 
@@ -159,10 +163,85 @@ func (s *source) compare(ctx context.Context, a *Answer, name string, offset uin
 			return agrees
 		}
 	}
-	if len(named) > 0 || has && plain != "" && a.Files().DebugStatus == symsrc.OK && s.inside(ctx, q, offset) {
+	switch all := a.Files().DebugStatus == symsrc.OK; {
+	case len(named) > 0, has && plain != "" && all && s.inside(ctx, q, offset):
+		return contradicts
+	case plain == "" || !isOneWord(name) || len(a.Frames) == 0 || slices.ContainsFunc(a.Frames, func(fr symsrc.Frame) bool { return mayBe(plain, &fr) }):
+		return saysNothing
+	case all && !has && a.Frames[len(a.Frames)-1].Origin != symsrc.SymbolOnly:
 		return contradicts
 	}
-	return saysNothing
+	return differs
+}
+
+// isOneWord reports whether a text is a function's name and nothing else: there is no space in it but among arguments and before const.
+func isOneWord(name string) bool {
+	depth := 0
+	for _, c := range []byte(strings.TrimSuffix(name, " const")) {
+		switch c {
+		case '<', '(':
+			depth++
+		case '>', ')':
+			depth--
+		case ' ', '\t', ',', '"', '/', '|', '=':
+			if depth <= 0 {
+				return false
+			}
+		}
+	}
+	return depth == 0 && name != "" && (name[0] == '_' || name[0] == '<' || name[0] == '(' || name[0]|0x20 >= 'a' && name[0]|0x20 <= 'z')
+}
+
+// mayBe reports whether a function of a file may be what the log has by that plain name: emitters write scopes, template arguments,
+// closures and the aliases of the C library in several ways, and cut long names.
+func mayBe(plain string, fr *symsrc.Frame) bool {
+	for _, name := range [...]string{fr.Func, fr.Linkage} {
+		of := demangle.PlainName(name)
+		switch begin, cut := strings.CutSuffix(plain, "..."); {
+		case of == "", cut && strings.HasPrefix(of, begin):
+			return true
+		}
+		one, other := lastWord(plain), lastWord(of)
+		if one == "" || other == "" || one == other {
+			return true
+		}
+	}
+	return false
+}
+
+// aliasMarks are what the aliases of functions begin with.
+var aliasMarks = [...]string{"_", "GI_", "IO_", "libc_", "interceptor_", "wrap_", "real_"}
+
+// lastWord returns the last word of a plain name, without its scopes and template arguments, and what aliases have before and after it. It is
+// "" for a name that ends with none, as those of closures.
+func lastWord(plain string) string {
+	if at := strings.LastIndex(plain, "::h"); at > 0 && len(plain)-at == len("::h")+16 { // of a crate of Rust
+		plain = plain[:at]
+	}
+	var word []byte
+	depth := 0
+	for _, c := range []byte(plain) {
+		switch {
+		case c == '<':
+			depth++
+		case c == '>':
+			depth--
+		case depth == 0 && (c == ':' || c == '.'):
+			word = word[:0]
+		case depth == 0:
+			word = append(word, c)
+		}
+	}
+	if depth != 0 || bytes.ContainsAny(word, "{}()[]$ '\"") {
+		return ""
+	}
+	name := strings.Trim(string(word), "_")
+	for i := 0; i < len(aliasMarks); i++ {
+		if rest, ok := strings.CutPrefix(name, aliasMarks[i]); ok && rest != "" {
+			name, i = rest, -1
+		}
+	}
+	return name
 }
 
 // inside reports whether the function that the log has at offset before an address would begin within another function of the

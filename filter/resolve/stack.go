@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/binary"
+	"hash/maphash"
+	"strings"
 
 	"qss-filter/filter/frame"
 	"qss-filter/filter/parse"
@@ -33,8 +36,12 @@ type site struct {
 	less bool
 	// pointers is set if the emitter may have followed frame pointers, which not all code sets: such a stack may end with anything.
 	pointers bool
+	// hides is set if the emitter may leave out the caller of a function that sets no frame pointer up.
+	hides bool
 	// called is set if the next inner frame was called here, so that the place is one that a call returns to.
 	called bool
+	// sure is set if, moreover, the next inner frame is known to be none of a signal trampoline. It is filled in when the stack is weighed.
+	sure bool
 	// name is the function that the log has, with the offset in it if has is set.
 	name   string
 	offset uint64
@@ -82,7 +89,7 @@ func (s *Stack) ended() bool {
 	return last.answer != nil && nameOf(last.answer) == entry
 }
 
-// Add adds a frame that stands on that line to a stack. unproven is set if its name depends on a file that is assumed, and not refuted.
+// Add adds a frame that stands on that line to a stack. unproven is set if what the stack says may decide on its name.
 func (s *Proofs) Add(ctx context.Context, to *Stack, t *Thread, line int, text []byte, fr *parse.Frame) (unproven bool) {
 	at := to.site(text, fr)
 	s.note(t.Process, to, at.addr)
@@ -97,12 +104,54 @@ func (s *Proofs) Add(ctx context.Context, to *Stack, t *Thread, line int, text [
 	at.asked = at.asked && held
 	to.process, to.line, to.number, to.numbered = t.Process, line, fr.Number, !fr.Num.Empty()
 	to.interrupted = !held || namesTrampoline(fr.HintText) || bytes.Contains(text, handlerCalled) || bytes.Contains(fr.ModuleText, vdso)
-	if at.asked && at.q.mod.BuildID == "" && (!to.numbered || s.mayAssume(at.q.mod)) {
+	if at.asked && at.q.mod.BuildID == "" && (!to.numbered || s.mayRefute(at.q.mod)) {
 		at.answer = s.answers.ask(ctx, at.q)
-		unproven = at.answer.Assumed() && s.of(t.Process, at.q.mod).refuted == ""
 	}
 	to.sites = append(to.sites, at)
-	return unproven
+	return s.depends(t.Process, to.sites)
+}
+
+// depends reports whether what a stack says may decide on the name of the last frame. A file that names all that does not refute it depends
+// on no frames that were weighed before.
+func (s *Proofs) depends(p *Process, sites []site) bool {
+	at := &sites[len(sites)-1]
+	if at.answer == nil || !at.answer.byPath() || isKernel(at.q.mod) {
+		return false
+	}
+	s.look(at.q.mod)
+	of := s.of(p, at.q.mod)
+	return of.refuted == "" && (at.q.mod.assumed() || !of.pairs[pair(sites)])
+}
+
+// pair returns a hash of what the last frame of a stack and the next inner one say.
+func pair(sites []site) uint64 {
+	var key []byte
+	for _, at := range sites[max(0, len(sites)-2):] {
+		at.elsewhere = "" // which is not known before the stack is weighed
+		key = at.append(key)
+	}
+	return maphash.Bytes(seed, key)
+}
+
+// append appends what the frame says.
+func (at *site) append(key []byte) []byte {
+	if !at.asked {
+		return append(key, 0)
+	}
+	key = binary.AppendUvarint(append(key, 1), at.q.mod.number)
+	key = binary.AppendUvarint(key, at.q.off)
+	key = append(append(key, at.name...), 0)
+	if key = append(append(key, at.elsewhere...), 0); at.called {
+		key = append(key, 1)
+	}
+	return key
+}
+
+// isKernel reports whether a module is a kernel or a part of one. It changes its own code when it starts, so that calls are not where its
+// file has them.
+func isKernel(m *Module) bool {
+	name := m.Name[strings.LastIndexByte(m.Name, '/')+1:]
+	return strings.HasPrefix(name, string(kernel)) || strings.HasSuffix(name, string(kernelFile)) || strings.HasPrefix(name, "[kernel")
 }
 
 // note notes the function that the last frame of a stack names, if the next one is at another address. Of functions at the same one all but
@@ -138,6 +187,7 @@ func (p *proofs) namedAt(at *site) string {
 // site returns what a frame says of the next site of the stack.
 func (s *Stack) site(text []byte, fr *parse.Frame) site {
 	at := site{number: fr.Number, done: fr.Done, less: fr.Convention == frame.OneLess, pointers: fr.Convention == frame.Sanitizers || fr.Convention == frame.Moved}
+	at.hides = at.pointers || at.less || fr.Num.Empty() && (fr.Base == frame.Absolute || fr.Run == frame.Adjacent)
 	if last := len(s.sites) - 1; last >= 0 {
 		at.called = !s.interrupted && (fr.Num.Empty() || s.sites[last].number+1 == fr.Number)
 	}
@@ -152,10 +202,10 @@ func (s *Stack) site(text []byte, fr *parse.Frame) site {
 	return at
 }
 
-// mayAssume reports whether the file of a module is assumed, as far as it was searched for.
-func (s *Proofs) mayAssume(m *Module) bool {
+// mayRefute reports whether a stack may refute the file of a module, as far as it was searched for.
+func (s *Proofs) mayRefute(m *Module) bool {
 	s.answers.memo.watch(m)
-	return m.Files == nil || m.Files.Assumed
+	return m.Files == nil || m.Files.Unverified
 }
 
 // inWord stands before the functions of sanitizers.

@@ -3,7 +3,6 @@ package resolve
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"hash/maphash"
 	"slices"
 	"strings"
@@ -14,7 +13,7 @@ import (
 
 var seed = maphash.MakeSeed()
 
-// Weigh compares a stack with the files that its frames are of, as far as these are assumed.
+// Weigh compares a stack with the files that its frames are of, as far as no build ID verifies these.
 func (s *Proofs) Weigh(ctx context.Context, stack *Stack) {
 	if !s.isNew(stack) {
 		return
@@ -31,36 +30,53 @@ func (s *Proofs) Weigh(ctx context.Context, stack *Stack) {
 		if i > 0 && w.sites[i-1].call != nil && w.sites[i-1].call.Trampoline {
 			at.called = false
 		}
+		at.sure = at.called && w.follows(i)
 	}
 	for i := range w.sites {
-		if w.link(i) {
+		switch {
+		case w.link(i):
 			w.agree(i, i-1)
+		case w.misses(i):
+			w.refute(i, "the call before 0x%x is not of the function at 0x%x", w.sites[i].q.off, w.sites[i-1].q.off)
 		}
 		w.position(i)
 		w.place(i)
 	}
+	for i := range w.sites {
+		w.weighed(i)
+	}
 }
 
-// isNew reports whether a stack with assumed files was not weighed before. Weighed again it would say the same.
+// follows reports whether the frame before frame i, as far as its file is the right one, is none of a signal trampoline.
+func (w *weighing) follows(i int) bool {
+	at, inner := &w.sites[i], &w.sites[i-1]
+	return inner.asked && inner.call != nil && (inner.call.Ends || inner.q.mod == at.q.mod || !inner.answer.byPath())
+}
+
+// weighed notes that frame i was weighed with the next inner one.
+func (w *weighing) weighed(i int) {
+	if p := w.proof(i); p != nil && !w.sites[i].answer.Assumed() {
+		w.proofs.room(1)
+		if p.pairs == nil {
+			p.pairs = map[uint64]bool{}
+		}
+		p.pairs[pair(w.sites[:i+1])] = true
+	}
+}
+
+// isNew reports whether a stack with files that no build ID verifies was not weighed before. Weighed again it would say the same.
 func (s *Proofs) isNew(stack *Stack) bool {
 	var key []byte
-	assumed := false
+	unverified := false
 	for i := range stack.sites {
 		at := &stack.sites[i]
-		if !at.asked {
-			key = append(key, 0)
-			continue
+		if at.asked {
+			unverified = unverified || at.answer != nil && at.answer.byPath()
+			at.elsewhere = stack.process.proofs.namedAt(at)
 		}
-		assumed = assumed || at.answer != nil && at.answer.Assumed()
-		key = binary.AppendUvarint(append(key, 1), at.q.mod.number)
-		key = binary.AppendUvarint(key, at.q.off)
-		at.elsewhere = stack.process.proofs.namedAt(at)
-		key = append(append(key, at.name...), 0)
-		if key = append(append(key, at.elsewhere...), 0); at.called {
-			key = append(key, 1)
-		}
+		key = at.append(key)
 	}
-	if !assumed {
+	if !unverified {
 		return false
 	}
 	sum, p := maphash.Bytes(seed, key), stack.process
@@ -89,7 +105,7 @@ type weighing struct {
 
 // proof returns the proof that frame i is evidence for, or nil.
 func (w *weighing) proof(i int) *proof {
-	if i < 0 || !w.sites[i].asked || !w.sites[i].answer.Assumed() {
+	if i < 0 || !w.sites[i].asked || !w.sites[i].answer.byPath() || w.sites[i].q.mod.BuildID != "" || isKernel(w.sites[i].q.mod) {
 		return nil
 	}
 	return w.proofs.of(w.of, w.sites[i].q.mod)
@@ -120,8 +136,8 @@ func (w *weighing) agree(outer, inner int) {
 
 // refute notes what contradicts the file of frame i.
 func (w *weighing) refute(i int, format string, args ...any) {
-	if p := w.proof(i); p != nil {
-		p.refute(format, args...)
+	if w.proof(i) != nil {
+		w.proofs.refute(w.of, w.sites[i].q.mod, format, args...)
 	}
 }
 
@@ -140,7 +156,7 @@ func (w *weighing) place(i int) {
 			w.refute(i, "no code at 0x%x", at.q.off)
 		case c.Trampoline:
 			w.proofs.agree(w.proof(i), w.where(i), byCall) // there are only few such instructions
-		case at.called && !c.Ends && !w.returnsUncalled(at):
+		case at.sure && !c.Ends && !w.returnsUncalled(at):
 			w.refute(i, "no call ends at 0x%x", at.q.off)
 		case at.called && c.Ends && len(c.Targets) == 0:
 			w.proofs.agree(w.proof(i), w.where(i), byPointer)
@@ -231,6 +247,64 @@ func (w *weighing) link(i int) bool {
 		}
 	}
 	return slices.Contains(startedBy[strings.TrimPrefix(nameOf(at.answer), "__GI_")], inner.function())
+}
+
+// misses reports whether the call in frame i cannot have led to frame i-1, by no chain of jumps in place of last calls.
+func (w *weighing) misses(i int) bool {
+	if i == 0 || w.proof(i) == nil || w.proof(i) != w.proof(i-1) {
+		return false
+	}
+	at, inner := &w.sites[i], &w.sites[i-1]
+	if !at.sure || at.call == nil || inner.call == nil || at.q.from != nil || inner.q.from != nil || len(at.call.Targets) == 0 || inner.call.Start == 0 {
+		return false
+	}
+	if at.hides && !inner.call.Framed || !inner.called && inner.call.Ends {
+		return false
+	}
+	seen := map[uint64]bool{}
+	for _, t := range at.call.Targets {
+		if !w.elsewhere(at, t, inner, seen) {
+			return false
+		}
+	}
+	return true
+}
+
+// maxPassed is how many functions are looked at for the jumps that a call may lead to.
+const maxPassed = 64
+
+// elsewhere reports whether what a call or a jump leads to is known, and never the function of the frame inner. seen has the beginnings of
+// functions that were looked at.
+func (w *weighing) elsewhere(at *site, t symsrc.Target, inner *site, seen map[uint64]bool) bool {
+	if t.Symbol != "" {
+		named := w.named(at, t.Symbol)
+		for _, fn := range named {
+			if !w.elsewhere(at, symsrc.Target{Addr: at.call.Addr - fn.Offset}, inner, seen) {
+				return false
+			}
+		}
+		return len(named) > 0
+	}
+	if seen[t.Addr] {
+		return true
+	}
+	if seen[t.Addr] = true; len(seen) > maxPassed || t.Addr == inner.call.Start {
+		return false
+	}
+	q := symsrc.Addr{Module: at.q.mod.Module, Kind: symsrc.CallSite, Offset: t.Addr}
+	entry := w.source.symbols.Frames(w.ctx, q).Call
+	if entry == nil || !entry.Sealed {
+		return false
+	}
+	if name := inner.function(); name != "" && w.nameAt(at, t.Addr) == name { // the frame is in a part of it
+		return false
+	}
+	for _, jump := range entry.Jumps {
+		if !w.elsewhere(at, jump, inner, seen) {
+			return false
+		}
+	}
+	return true
 }
 
 // unwinders are functions that a program calls for its own stack: the first frame is that of such a call.

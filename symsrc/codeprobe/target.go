@@ -36,9 +36,10 @@ func (f *Code) CallAt(addr uint64, thumb bool) (c *symsrc.Call, at uint64) {
 	}
 	if code, ok := f.Function(at); ok {
 		c.Start = code.Lo
+		c.Framed = f.framed(code.Lo, at)
 	}
 	if code, ok := f.Function(addr); ok && code.Lo == addr {
-		c.Jumps = f.jumpsOut(code.Lo, code.Hi)
+		c.Jumps, c.Sealed = f.jumpsOut(code)
 	}
 	return c, at
 }
@@ -98,38 +99,5 @@ func (f *Code) slotName(slot uint64) string {
 	return string(f.dynsym.NameAt(symbol))
 }
 
-// Bounds of what is looked at for a function's jumps, and of what is remembered of slots.
-const (
-	maxJumpCode = 64 << 10
-	maxJumps    = 16
-	maxSlots    = 1 << 12
-)
-
-// jumpsOut returns where the code of a function jumps to outside of it, as it does in place of a last call. Each byte may begin a
-// jump of x86-64: a place that is compared with these is among them by chance once in billions.
-func (f *Code) jumpsOut(lo, hi uint64) (jumps []symsrc.Target) {
-	code, _ := f.elf.Text(lo, int(min(hi-lo, maxJumpCode)))
-	add := func(to uint64) {
-		if (to < lo || to >= hi) && len(jumps) < maxJumps && f.elf.IsText(to) {
-			if fn, ok := f.Function(to); ok && fn.Lo == to || f.InStubs(to) {
-				jumps = append(jumps, f.targetAt(to))
-			}
-		}
-	}
-	switch f.elf.Machine {
-	case stdelf.EM_X86_64, stdelf.EM_386:
-		for i := 0; i+5 <= len(code); i++ {
-			switch {
-			case code[i] == 0xe9, i > 0 && code[i-1] == 0x0f && code[i]&0xf0 == 0x80: // jmp rel32, jcc rel32
-				add(f.elf.Truncate(lo + uint64(i) + 5 + uint64(int64(int32(binary.LittleEndian.Uint32(code[i+1:]))))))
-			}
-		}
-	case stdelf.EM_AARCH64:
-		for i := 0; i+4 <= len(code); i += 4 {
-			if insn := f.elf.CodeOrder().Uint32(code[i:]); insn>>26 == 5 { // b
-				add(lo + uint64(i) + uint64(int64(int32(insn<<6))>>4))
-			}
-		}
-	}
-	return jumps
-}
+// maxSlots bounds what is remembered of slots.
+const maxSlots = 1 << 12
