@@ -77,10 +77,10 @@ type Options struct {
 	// Ran reports whether a program that writes the log was seen with the file at that path: it needs no proof then if the log has no build
 	// IDs. It is nil if the filter has started none. It may be called by several filters at once.
 	Ran func(path string) bool
-	// Insist has files name frames although the log contradicts them, or nothing proves them; the names are marked. Trust says how a user
-	// has files trusted, for the reasons of frames.
-	Insist bool
-	Trust  string
+	// Insist has files name frames although the log contradicts them, or nothing proves them; the names are marked. Insisting says how a user
+	// does that, for messages, and Trust how a user has this machine's files trusted, for the reasons of frames.
+	Insist           bool
+	Insisting, Trust string
 	// By says what tells processes apart.
 	By prefix.By
 	// Dedupe puts one line in the place of a stack that was there before, which names the first one. A stack is then held
@@ -171,7 +171,7 @@ func New(o Options) *Filter {
 	}
 	text := print.Options{Style: o.Style, Renumber: o.Renumber, Context: o.Context, Palette: o.Palette,
 		Names: o.Names, Sources: o.Sources, SourceLines: o.SourceLines, Links: o.Links, Explain: o.Explain, Screen: o.Screen, Observed: o.Below}
-	f := &Filter{opt: o, text: print.NewText(text), objects: r, messages: messages{tell: o.Warn, said: map[string]bool{}, recorded: r != nil}}
+	f := &Filter{opt: o, text: print.NewText(text), objects: r, messages: messages{tell: o.Warn, insisting: o.Insisting, said: map[string]bool{}, recorded: r != nil}}
 	f.resolver = resolve.New(resolve.Options{Symbols: o.Symbols, Adjust: o.Adjust, Maps: o.Maps, By: o.By, Ran: o.Ran, Insist: o.Insist, Trust: o.Trust, Java: o.Java, Board: o.Board,
 		Refuted: f.refuted, Broken: func(fault string) { f.broken(f.line, fault) }})
 	f.dump = dump{resolver: f.resolver, colored: o.Palette != nil}

@@ -15,6 +15,8 @@ import (
 // the square of their length.
 type messages struct {
 	tell func(message string) // may be nil
+	// insisting is Options.Insisting.
+	insisting string
 	said map[string]bool
 	// recorded is set if the output has them, too: then each line has its own.
 	recorded bool
@@ -49,7 +51,11 @@ func (m *messages) refuted(files *symsrc.Files, why string) {
 	if s := files.ElfStatus; path == "" || s != symsrc.OK && s != symsrc.Incomplete {
 		path = files.Debug
 	}
-	m.warn("refuted "+path, symsrc.Visible(path)+": the log is of another build: "+why+"; its frames stay as they are (--trust-files names them)")
+	message := symsrc.Visible(path) + ": the log is of another build: " + why + "; its frames stay as they are"
+	if m.insisting != "" {
+		message += " (" + m.insisting + ")"
+	}
+	m.warn("refuted "+path, message)
 }
 
 // broken says that this program is at fault, once.

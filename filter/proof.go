@@ -74,6 +74,9 @@ func (h *proving) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) 
 		_, passes = h.mayHold(ctx, line)
 	}
 	if passes {
+		if before && h.isText(line) {
+			return h.text(dst, line), n
+		}
 		return h.f.first(ctx, dst, b, n), n
 	}
 	if h.bytes > maxHeldBytes || len(h.lines) > maxHeldLines {
@@ -252,10 +255,28 @@ func (h *proving) leave(ctx context.Context, dst []byte) []byte {
 	h.weigh(ctx)
 	h.open = nil
 	for _, line := range h.take() {
-		dst = h.f.Line(ctx, dst, line)
+		if h.isText(line) {
+			dst = h.text(dst, line)
+		} else {
+			dst = h.f.Line(ctx, dst, line)
+		}
 	}
 	h.f.rescan()
 	return dst
+}
+
+// isText reports whether a line that came only since others are held back means nothing.
+func (h *proving) isText(line []byte) bool {
+	s := h.f.Scan()
+	return s != nil && s.Next(line, 0) < 0
+}
+
+// text appends what becomes of such a line.
+func (h *proving) text(dst, line []byte) []byte {
+	if out, same := h.f.Skip(dst, line); !same {
+		return out
+	}
+	return append(dst, line...)
 }
 
 // weigh weighs the stacks. After a panic their files stay unproven.

@@ -78,7 +78,7 @@ func (h *traces) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
 	case !holds && h.holding():
 		return h.to.Lines(ctx, h.leave(ctx, dst), line)
 	case !holds:
-		before, rescued, plain := len(dst), h.f.rescued, h.f.java().Plain()
+		before, rescued, plain := len(dst), h.f.rescued, h.f.java().Plain() && !h.f.holding() // whose output would come first
 		h.f.original = original{}
 		out, used := h.to.Lines(ctx, dst, b)
 		if plain && used == n && !h.f.holding() && len(out) >= before {

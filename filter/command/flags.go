@@ -62,6 +62,7 @@ func addressFlags(fs *flag.FlagSet, o *filter.Options) {
 		"auto", "exact", "return")
 	choice(fs, &o.By, "process-key", "`WHAT` tells processes apart: auto, pid, host+pid, none (one address space)",
 		"auto", "pid", "host+pid", "none")
+	fs.BoolVar(&o.Insist, "trust-files", false, "name frames by files that the log contradicts, or that nothing proves; the names are marked (unverified)")
 	fs.Var(&o.Lookahead, "lookahead", "`LINES|TIME`: hold frames that long for a list of mappings below them")
 }
 

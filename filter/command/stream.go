@@ -207,13 +207,16 @@ func (c *config) filterOptions() (o filter.Options, end func(), err error) {
 	}
 	o.Names.Short = c.style.names == "short"
 	o.Names.Base, o.Names.Relative = c.llvm.Basenames, c.llvm.RelativeNames
-	o.Warn, o.Narrow, o.Trust = warn, isTerminal(c.out), trustFiles
+	o.Warn, o.Narrow, o.Trust, o.Insisting = warn, isTerminal(c.out), trustFiles, insisting
 	if c.live() && isTerminal(os.Stderr) && !c.style.quiet && c.style.summary != "never" {
 		c.hints = &hints{}
 		o.Missing = c.hints.missing
 	}
 	return o, end, nil
 }
+
+// insisting says how files are believed that the log contradicts.
+const insisting = "--trust-files names them"
 
 // trustFiles says how this machine's files are trusted where a log has no build IDs.
 const trustFiles = "--rootfs / trusts this machine's files"
@@ -263,7 +266,7 @@ func streamRules(fs *cli.Flags) {
 	fs.Needs([]string{"source"}, "source-root")
 	fs.Needs(llvmStyle, "functions", "no-inlines", "skip-line-zero")
 	fs.Needs(programs, "c")
-	fs.Excludes(llvmStyle, slices.Concat(textFlags, []string{"only-stacks", "fail-unresolved", "annotate", "addresses", "process-key", "lookahead", "strip-ansi", "explain", "report"}, programs)...)
+	fs.Excludes(llvmStyle, slices.Concat(textFlags, []string{"only-stacks", "fail-unresolved", "annotate", "addresses", "process-key", "lookahead", "trust-files", "strip-ansi", "explain", "report"}, programs)...)
 }
 
 // importRules adds the rules for the flags of an input of another tool.

@@ -29,6 +29,9 @@ func readMozilla(s *Search, line []byte, at, _ int, f *Frame) bool {
 	}
 	*f = Frame{Whole: span(at, e+1), Num: span(at+1, numEnd), Number: n, Module: span(start+open+1, plus),
 		Off: span(plus+2, e), Offset: off}
+	if open > 0 {
+		f.Hint = span(start, start+open)
+	}
 	f.answer(s, line, e+1)
 	return true
 }

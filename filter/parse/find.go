@@ -166,6 +166,12 @@ func splitHint(text []byte) (name []byte, offset uint64, has bool) {
 			text, has = bytes.TrimRight(text[:k], " "), true
 		}
 	}
+	if k := bytes.Index(text, []byte(" (")); k > 0 { // gdb has arguments there
+		text = bytes.TrimRight(text[:k], " ")
+	}
+	if digits := bytes.TrimLeft(text, "0123456789"); len(digits) < len(text) && bytes.HasPrefix(digits, []byte(" ")) { // the size of a frame
+		text = bytes.TrimLeft(digits, " ")
+	}
 	if !IsFunction(text) {
 		text = nil
 	}
