@@ -75,7 +75,10 @@ func (h *proving) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) 
 	}
 	if passes {
 		if before && h.isText(line) {
-			return h.text(dst, line), n
+			if out, same := h.f.Skip(dst, line); !same {
+				return out, n
+			}
+			return append(dst, line...), n
 		}
 		return h.f.first(ctx, dst, b, n), n
 	}
@@ -255,11 +258,7 @@ func (h *proving) leave(ctx context.Context, dst []byte) []byte {
 	h.weigh(ctx)
 	h.open = nil
 	for _, line := range h.take() {
-		if h.isText(line) {
-			dst = h.text(dst, line)
-		} else {
-			dst = h.f.Line(ctx, dst, line)
-		}
+		dst = h.f.Line(ctx, dst, line)
 	}
 	h.f.rescan()
 	return dst
@@ -267,16 +266,11 @@ func (h *proving) leave(ctx context.Context, dst []byte) []byte {
 
 // isText reports whether a line that came only since others are held back means nothing.
 func (h *proving) isText(line []byte) bool {
-	s := h.f.Scan()
-	return s != nil && s.Next(line, 0) < 0
-}
-
-// text appends what becomes of such a line.
-func (h *proving) text(dst, line []byte) []byte {
-	if out, same := h.f.Skip(dst, line); !same {
-		return out
+	if s := h.f.Scan(); s == nil || s.Next(line, 0) >= 0 {
+		return false
 	}
-	return append(dst, line...)
+	_, opens := frame.OpensHostFrame(line)
+	return !opens
 }
 
 // weigh weighs the stacks. After a panic their files stay unproven.

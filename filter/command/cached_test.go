@@ -123,7 +123,7 @@ func TestCachedAsUncached(t *testing.T) {
 	if logs["symbols"] = fromSymbols(t, binaries); len(logs["symbols"]) == 0 || len(logs) < 30 {
 		t.Fatalf("%d samples, %d bytes of symbols", len(logs), len(logs["symbols"]))
 	}
-	with := []string{"--symbols", symbols, "--rootfs", filepath.Join(symbols, "rootfs")}
+	with := []string{"--symbols", symbols, "--rootfs", filepath.Join(symbols, "rootfs"), "--quiet"} // some samples contradict the files
 	without := append(with[:len(with):len(with)], "--no-cache")
 	c := cached{t, t.TempDir()}
 	t.Cleanup(func() { c.answers(true) })

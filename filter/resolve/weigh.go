@@ -136,7 +136,7 @@ func (w *weighing) agree(outer, inner int) {
 
 // refute notes what contradicts the file of frame i.
 func (w *weighing) refute(i int, format string, args ...any) {
-	if w.proof(i) != nil {
+	if at := &w.sites[i]; w.proof(i) != nil && (!at.vague || at.answer.Assumed()) {
 		w.proofs.refute(w.of, w.sites[i].q.mod, format, args...)
 	}
 }
@@ -258,7 +258,7 @@ func (w *weighing) misses(i int) bool {
 	if !at.sure || at.call == nil || inner.call == nil || at.q.from != nil || inner.q.from != nil || len(at.call.Targets) == 0 || inner.call.Start == 0 {
 		return false
 	}
-	if at.hides && !inner.call.Framed || !inner.called && inner.call.Ends {
+	if at.hides && !inner.call.Framed || !inner.called && (inner.call.Ends || w.precedes(inner)) {
 		return false
 	}
 	seen := map[uint64]bool{}
@@ -268,6 +268,17 @@ func (w *weighing) misses(i int) bool {
 		}
 	}
 	return true
+}
+
+// precedes reports whether the place of a frame may be one before the beginning of a function: an emitter may have moved it.
+func (w *weighing) precedes(at *site) bool {
+	for back := uint64(1); back <= maxMoved; back++ {
+		q := symsrc.Addr{Module: at.q.mod.Module, Kind: symsrc.CallSite, Offset: at.call.Addr + back}
+		if c := w.source.symbols.Frames(w.ctx, q).Call; c != nil && c.Start != at.call.Start {
+			return true
+		}
+	}
+	return false
 }
 
 // maxPassed is how many functions are looked at for the jumps that a call may lead to.
