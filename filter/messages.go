@@ -17,7 +17,7 @@ type messages struct {
 	tell func(message string) // may be nil
 	// insisting is Options.Insisting.
 	insisting string
-	said map[string]bool
+	said      map[string]bool
 	// recorded is set if the output has them, too: then each line has its own.
 	recorded bool
 	// rescued counts the lines that left as they came, since the program is at fault.
