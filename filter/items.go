@@ -89,7 +89,10 @@ func (f *Filter) resolveElement(ctx context.Context, t *resolve.Thread, l *parse
 	case e.Tag == markup.Data:
 		kind = symsrc.Data
 	default:
-		rule = f.opt.Adjust.Element(t, e.Type, e.Tag == markup.PC)
+		if e.Tag == markup.BT && alone {
+			f.resolver.NextElement(t, f.line, e.BTFields.Num)
+		}
+		rule = f.resolver.ElementRule(t, l.Text, e.Addr, f.opt.Adjust.Element(t, e.Type, e.Tag == markup.PC))
 	}
 	it.Answer = f.resolver.ResolveAddress(ctx, t.Process, e.Addr, kind, rule)
 	f.resolver.Counts.Count(nil, it.Answer)

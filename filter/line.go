@@ -193,7 +193,7 @@ func (f *Filter) print(ctx context.Context, dst []byte, t *resolve.Thread, l *pa
 			return dst
 		}
 	} else {
-		t.Interrupted(l.Text)
+		t.Interrupted(f.line, l.Text)
 		if f.only != nil {
 			_, opens := frame.OpensHostFrame(l.Text)
 			f.only.holds = f.only.holds || opens

@@ -60,7 +60,7 @@ func readCUDA(s *Search, line []byte, at, from int, f *Frame) bool {
 	for f.Module.End = f.Module.Start; !scan.WordEnd(line, f.Module.End) && s.spend(1); {
 		f.Module.End++
 	}
-	f.Whole.End, f.Hint = f.Module.End, text
+	f.Whole.End, f.Hint, f.Hosts = f.Module.End, text, true
 	f.answer(s, line, f.Module.End)
 	return !f.Module.Empty() && (f.Done || scan.LineEnd(line, f.Module.End))
 }

@@ -157,6 +157,8 @@ type Frame struct {
 	Func, Source Span
 	// ImageBase is where the module is mapped, of which the log says elsewhere what is mapped there; 0 in other formats.
 	ImageBase uint64
+	// Hosts is set where the module may stand on a line of its own.
+	Hosts bool
 	// Later is set where the log states the build IDs of modules below their frames, or the sum of a board's program.
 	Later bool
 	// Machines, if not 0, are what the emitter runs on. It is the only program there, and has no mappings.

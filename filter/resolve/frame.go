@@ -14,15 +14,17 @@ func (r *Resolver) ResolveFrame(ctx context.Context, t *Thread, line int, text [
 	named := namesTrampoline(fr.HintText)
 	defer t.run(line, fr)
 	if fr.Done || fr.Shape == frame.NumberOnly {
+		if !fr.Num.Empty() && fr.Number == 0 {
+			t.forget()
+		}
 		// Frames without a module are looked at only if the output shows them. They must not change anything.
 		t.trampoline = named || fr.Shape == frame.NumberOnly && t.trampoline
 		r.Counts.Count(fr, nil)
 		return nil
 	}
-	first, above := t.first(line, fr), t.above
-	if first {
-		above = nothingKnown
-	}
+	first := t.first(line, fr)
+	t.next(r.Processes, line, first, fr)
+	above := t.above
 	q, ok, absolute := r.queries.of(t, line, text, fr)
 	if fr.Machines != 0 {
 		t.noteBoard(fr)

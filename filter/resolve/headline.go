@@ -26,6 +26,9 @@ type emitter struct {
 	fault bool
 	// once is set if the headline is that of one stack, and not of a report that ends with a summary.
 	once bool
+	// headlines counts them, and top is the first frame below the last one.
+	headlines int
+	top       topFrame
 	// begun is set once a frame has come after the headline.
 	begun bool
 	// signaled is set after the headline of an hs_err report for a signal, native after that of its native frames, and inNative after the
@@ -77,7 +80,11 @@ var (
 
 // Note notes the headline that a text of the thread may be, and forgets what is not of the program that the next frames are of.
 func (t *Thread) Note(text []byte) {
+	before := t.Emitter.headlines
 	t.Emitter.note(text)
+	if t.Emitter.headlines != before {
+		t.forget() // another stack follows
+	}
 	t.NoteSum(text)
 	switch {
 	case bytes.HasSuffix(bytes.TrimRight(text, " \t\r\n"), crashInformation):
@@ -151,10 +158,35 @@ func nextByte(b []byte, i int, c byte) int {
 // begin notes a headline.
 func (e *emitter) begin(h headline, fault, once bool) {
 	e.headline, e.fault, e.once, e.begun = h, fault, once, false
+	e.headlines++
+	e.top = topFrame{}
+}
+
+// topFrame is the address of the first frame below a headline, an absolute one or an offset in a module, and how it was adjusted.
+type topFrame struct {
+	addr   uint64
+	module string
+	rule   Rule
+	known  bool
+}
+
+// summed returns the rule of an address in a line of the thread. The summary of a report has that of its first frame.
+func (t *Thread) summed(line []byte, addr uint64, module []byte, rule Rule) Rule {
+	e := &t.Emitter
+	if e.headline == noHeadline || !bytes.Contains(line, SummaryWord) {
+		if e.headline != noHeadline && !e.begun && !e.top.known {
+			e.top = topFrame{addr, string(module), rule, true}
+		}
+		return rule
+	}
+	if e.top.known && e.top.addr == addr && e.top.module == string(module) {
+		return e.top.rule
+	}
+	return rule
 }
 
 // end notes that what the headline said holds no longer.
-func (e *emitter) end() { e.begin(noHeadline, false, false) }
+func (e *emitter) end() { e.headline, e.fault, e.once, e.begun = noHeadline, false, false, false }
 
 // End notes the end of a report, if the line at hand is its summary.
 func (e *emitter) End(line []byte) {

@@ -59,6 +59,8 @@ type Thread struct {
 	lead []byte
 	// trampoline is set if the last frame was a signal trampoline: the next one was interrupted, and its address is exact.
 	trampoline bool
+	// reduced is set if the emitter has taken 1 from the trampoline's address, and so from what was interrupted.
+	reduced bool
 	// above says what the last frame may have been.
 	above above
 	// top are the answers for the first frames of the stack at hand, of the numbers 0, 1, …, up to the first one without a name.
@@ -73,7 +75,7 @@ type Thread struct {
 
 // Answered notes that the thread has a frame with that answer on a line.
 func (t *Thread) Answered(line int, a *Answer) {
-	t.Stack.Line, t.trampoline = line, a.trampoline
+	t.Stack.Line, t.trampoline, t.reduced = line, a.trampoline, a.trampoline && a.Back == further
 	t.Emitter.frame(a)
 	t.above.note(a, false, false)
 }

@@ -53,7 +53,7 @@ func (s *queries) of(t *Thread, line int, text []byte, fr *parse.Frame) (q query
 		return q, ok, false
 	}
 	first := t.first(line, fr)
-	return s.under(t, text, fr, s.adjust.Frame(t, t.convention(fr, first), first))
+	return s.under(t, text, fr, t.summed(text, fr.Offset, fr.ModuleText, s.adjust.Frame(t, t.convention(fr, first), first)))
 }
 
 // under is the same under a rule.

@@ -19,7 +19,7 @@ const (
 )
 
 // Rule says how a logged address becomes that of the code: how it is adjusted in its low bits, and on what evidence in the bits above.
-type Rule uint8
+type Rule uint16
 
 const (
 	// exact means that the code is at the address.
@@ -61,6 +61,8 @@ const (
 	// doubtful is set if the frame before may be a signal trampoline, but there is no file that would show it: what looks like a return
 	// address may be what the signal interrupted.
 	doubtful Rule = 1 << 7
+	// shifted is set if the emitter has taken 1 from the address, whatever it is of: that of a signal trampoline lies before it then.
+	shifted Rule = 1 << 8
 )
 
 // Rules for addresses that are not of frames.
@@ -96,7 +98,7 @@ const (
 func (r Rule) because(e evidence) Rule { return r | Rule(e)<<modeBits }
 
 // evidence returns what decided on a rule.
-func (r Rule) evidence() evidence { return evidence(r &^ doubtful >> modeBits) }
+func (r Rule) evidence() evidence { return evidence(r &^ (doubtful | shifted) >> modeBits) }
 
 // mode returns a rule without its evidence.
 func (r Rule) mode() Rule { return r & modeMask }
@@ -117,21 +119,32 @@ func (o Adjust) Element(t *Thread, typ markup.PCType, isExact bool) Rule {
 	case t.Emitter.headline == movedHeadline:
 		return t.moved()
 	case t.trampoline:
-		return exact.because(byTrampoline)
+		return t.interrupted()
 	case t.Emitter.headline == rawHeadline && !isExact:
 		return t.doubted(unwinding.because(byHeader), false)
 	case isExact:
 		return ExactByTag
 	}
-	return t.doubted(probing, false)
+	return t.doubted(probing, false) | shifted
+}
+
+// interrupted returns the rule of the frame after a signal trampoline.
+func (t *Thread) interrupted() Rule {
+	if t.reduced {
+		return oneLessExact.because(byTrampoline)
+	}
+	return exact.because(byTrampoline)
 }
 
 // moved returns the rule of a sanitizer's address. The first one is that of the fault if the headline names one.
 func (t *Thread) moved() Rule {
-	if t.trampoline || t.Emitter.fault && !t.Emitter.begun {
+	switch {
+	case t.trampoline:
+		return oneLessExact.because(byHeader)
+	case t.Emitter.fault && !t.Emitter.begun:
 		return exact.because(byHeader)
 	}
-	return moving.because(byHeader)
+	return moving.because(byHeader) | shifted
 }
 
 // Frame returns the rule of the address of a frame of another format. It depends on what the emitter is known to
@@ -144,7 +157,11 @@ func (o Adjust) Frame(t *Thread, by frame.Convention, first bool) Rule {
 		return exact.because(byOption)
 	case o == AdjustRA:
 		return afterCall.because(byOption)
-	case by == frame.Moved, (by == frame.RawButFirst || by == frame.UnsaidButFirst) && first:
+	case by == frame.Moved && t.trampoline && !first:
+		return oneLessExact.because(byTrampoline)
+	case by == frame.Moved:
+		return exact.because(byFormat) | shifted
+	case (by == frame.RawButFirst || by == frame.UnsaidButFirst) && first:
 		return exact.because(byFormat)
 	case by == frame.OneLess, by == frame.Either && t.trampoline:
 		return t.less(byFormat, first)
@@ -155,7 +172,7 @@ func (o Adjust) Frame(t *Thread, by frame.Convention, first bool) Rule {
 	case by == frame.Strace:
 		return t.doubted(straced.because(byFormat), first)
 	case t.trampoline:
-		return exact.because(byTrampoline)
+		return t.interrupted()
 	case by == frame.Either:
 		return t.doubted(either.because(byFormat), first)
 	case by == frame.Listed && t.headed(first, perFlowHeadline):

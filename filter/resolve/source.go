@@ -51,6 +51,13 @@ func (s *source) fetch(ctx context.Context, q query) (got found) {
 		s.countFrom(ctx, q, &got)
 	}
 	got.back = q.Rule.back(got.probe)
+	if q.Rule&shifted != 0 && got.back == 0 && s.prober != nil && keepsTrampoline(q.mod.Name) {
+		at := got.addr
+		at.Offset++
+		if p := s.prober.Probe(ctx, at); p.Trampoline {
+			got.probe, got.back = p, further
+		}
+	}
 	near := got.back
 	if q.Rule.returns() && s.prober != nil {
 		got.back, near = s.returned(ctx, q, &got)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 
+	"qss-filter/filter/frame"
 	"qss-filter/filter/parse"
 )
 
@@ -77,9 +78,46 @@ func isNamed(hint []byte) bool {
 	return len(hint) > 0 && (parse.IsKeyByte(hint[0]) && (hint[0] < '0' || hint[0] > '9') || hint[0] == '~') && !bytes.HasPrefix(hint, []byte("n/a"))
 }
 
-// Interrupted notes whether a text without a frame says that a signal interrupted the next frame.
-func (t *Thread) Interrupted(text []byte) {
+// Interrupted notes whether a text on a line, which has no frame, says that a signal interrupted the next frame.
+func (t *Thread) Interrupted(line int, text []byte) {
 	if bytes.Contains(text, handlerCalled) {
-		t.trampoline = true
+		t.trampoline, t.reduced = true, false
+		if line-t.Stack.Line <= maxBetween {
+			t.Stack.Line = line // the stack goes on
+		}
+	}
+}
+
+// next forgets what the frame before was if that is of another stack than the next frame, on a line: nothing says that a signal interrupted
+// that. first is set if it is the first one of its stack. Of stacks without numbers and without a headline any line of text is the end, unless
+// it may be of another thread: then the frame before may have been a trampoline.
+func (t *Thread) next(o *Processes, line int, first bool, fr *parse.Frame) {
+	lines := 1 // from one frame to the next
+	if fr.Hosts {
+		lines = 2
+	}
+	apart := line-t.Stack.Line > lines && fr.Num.Empty() && fr.Run != frame.Announced
+	switch {
+	case !t.trampoline && t.above == nothingKnown:
+	case first, apart && t == o.Unnamed:
+		t.forget()
+	case apart && t.trampoline:
+		t.forget()
+		t.above = maybeTrampoline
+	}
+}
+
+// forget forgets what the frame before was.
+func (t *Thread) forget() { t.trampoline, t.reduced, t.above = false, false, nothingKnown }
+
+// ElementRule returns the rule of an element's address on a line, which without a summary would be rule.
+func (r *Resolver) ElementRule(t *Thread, line []byte, addr uint64, rule Rule) Rule {
+	return t.summed(line, addr, nil, rule)
+}
+
+// NextElement is next for a bt element of that number.
+func (r *Resolver) NextElement(t *Thread, line int, number uint64) {
+	if number == 0 || line-t.Stack.Line > maxLinesApart {
+		t.forget()
 	}
 }

@@ -155,13 +155,19 @@ func (e *entry) kindOf(f Frame) int {
 	return none
 }
 
+// goesOn reports whether an entry is of the function that the function of first is inlined into: it has the same range of lines. ProGuard's
+// entries without lines of the source are of functions that stand on one line, such as lambdas, and have got one name.
+func (e *entry) goesOn(first *entry) bool {
+	return first.from >= 0 && e.from == first.from && e.to == first.to && (e.firsts > 0 || first.firsts > 0 || e.signature == first.signature)
+}
+
 // matching returns the entries that a frame may be, in groups: those of a group are functions that are inlined into each other. fits is set
 // if there are some.
 func matching(all []entry, f Frame) (groups [][]entry, fits bool) {
 	best := none
 	for i := 0; i < len(all); {
 		k := i + 1
-		for k < len(all) && all[i].from >= 0 && all[k].from == all[i].from && all[k].to == all[i].to && k-i < maxChain {
+		for k < len(all) && all[k].goesOn(&all[i]) && k-i < maxChain {
 			k++
 		}
 		kind := all[i].kindOf(f)
