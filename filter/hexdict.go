@@ -45,7 +45,7 @@ type dump struct {
 // of the dump: another element or a frame begins, or it has gone on for too long. The values that have waited are due then.
 func (h *dump) next(of *resolve.Process, l *parse.Line) (e parse.Element, ok bool) {
 	h.within = false
-	if !h.open || h.of != of || l.JSON {
+	if !h.open || h.of != of || l.Quoted() {
 		return e, false
 	}
 	h.lines++
@@ -70,7 +70,7 @@ func (h *dump) follow(of *resolve.Process, l *parse.Line, elements []parse.Eleme
 		h.open = !h.closed
 		return
 	}
-	if l.JSON || !slices.ContainsFunc(elements, func(e parse.Element) bool { return e.Tag == markup.Hexdict }) {
+	if l.Quoted() || !slices.ContainsFunc(elements, func(e parse.Element) bool { return e.Tag == markup.Hexdict }) {
 		return
 	}
 	h.open, h.values, h.before = false, h.values[:0], h.before[:0]
@@ -97,7 +97,7 @@ func (h *dump) collect(text []byte) {
 
 // pointing returns the values of a dump that a footnote explains, if colors are written.
 func (h *dump) pointing(ctx context.Context, t *resolve.Thread, s parse.Segment, e *parse.Element) (values []parse.Pair) {
-	if !h.colored || s.JSON {
+	if !h.colored || s.Quoted() {
 		return nil
 	}
 	for _, v := range parse.Pairs(s.Text[e.Pairs:e.End]) {

@@ -75,7 +75,7 @@ func (k *known) kind(b []byte) lineKind {
 	f := k.f
 	text := b[0] == ' ' || b[0] == '#'
 	switch {
-	case !text && !bytes.HasPrefix(b, parse.OpenBraces) || k.off || f.dump.open || f.parser.Long || f.opt.Palette != nil && !f.text.Color.Plain():
+	case !text && !bytes.HasPrefix(b, parse.OpenBraces) || k.off || f.dump.open || f.parser.Long || f.parser.InXML() || f.opt.Palette != nil && !f.text.Color.Plain():
 		return otherLine
 	case text && f.window == 0 && f.opt.Renumber != print.RenumberNever:
 		return textLine

@@ -61,7 +61,7 @@ func (k *knownJava) cut(line []byte) int {
 // run handles the lines at the beginning of b that are known, and returns the number of bytes that they take.
 func (k *knownJava) run(dst, b []byte) (out []byte, n int) {
 	f := k.f
-	if k.off || len(k.tails) == 0 || !f.java().Plain() || f.known.off || f.parser.Long || f.holding() || len(f.weighed) > 0 || f.dump.open || f.window > 0 || f.text.Fold.Pending() {
+	if k.off || len(k.tails) == 0 || !f.java().Plain() || f.known.off || f.parser.Long || f.parser.InXML() || f.holding() || len(f.weighed) > 0 || f.dump.open || f.window > 0 || f.text.Fold.Pending() {
 		return dst, 0
 	}
 	for len(dst) < stream.MaxOutput {

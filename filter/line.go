@@ -52,7 +52,7 @@ func (f *Filter) Line(ctx context.Context, dst, line []byte) (out []byte) {
 
 // readLine begins to read a line of that number, which may be one part of several.
 func (f *Filter) readLine(line []byte, number int) *parse.Line {
-	l := f.parser.Line(line)
+	l := f.parser.LineAt(line, number)
 	if j := f.joints[number]; j != nil {
 		f.parser.Join(l, j)
 	}
@@ -179,7 +179,7 @@ func (f *Filter) readFrames(s parse.Segment, renumbering bool) []parse.Frame {
 
 // print resolves what was found in a segment, in the order of the text, since a mapping counts for the frames after it, and prints it.
 func (f *Filter) print(ctx context.Context, dst []byte, t *resolve.Thread, l *parse.Line) []byte {
-	if len(l.After) > 0 && !l.JSON && !l.Bare && !l.Split() && f.opt.Style != print.Append {
+	if len(l.After) > 0 && !l.Quoted() && !l.Bare && !l.Split() && f.opt.Style != print.Append {
 		if end, ok := f.parser.ContextLine(l.Text); ok {
 			return f.out.Context(dst, t, l.Text, l.After, end, f.resolve(ctx, t, l, -1))
 		}

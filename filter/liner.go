@@ -128,7 +128,7 @@ func (l *liner) Arrive() {
 
 // Scan returns the search for the lines that mean something now, nil if every line may.
 func (l *liner) Scan() *stream.Scan {
-	if l.dump.open || l.window > 0 {
+	if l.dump.open || l.window > 0 || l.parser.InXML() {
 		return nil
 	}
 	return l.candidates
@@ -244,6 +244,7 @@ func (l *liner) Skip(dst, lines []byte) (out []byte, same bool) {
 func (l *liner) Part(dst, text []byte, first, last bool) (out []byte, same bool) {
 	if first {
 		l.line++
+		l.parser.Unread(l.line)
 		dst = l.Flush(dst)
 	}
 	switch {
@@ -355,7 +356,7 @@ var newline = []byte{'\n'}
 // simple way. Then only the log itself, from an earlier place where ok was true, brings a filter here.
 func (f *Filter) Resume(dst []byte) (lines []byte, ok bool) {
 	if f.objects != nil || f.repeats != nil || f.liner.holding() || f.text.Fold.Pending() || f.dump.open || f.window > 0 ||
-		f.opt.DumpContext != nil || !f.text.Color.Plain() || f.parser.Long {
+		f.opt.DumpContext != nil || !f.text.Color.Plain() || f.parser.Long || f.parser.InXML() {
 		return dst, false
 	}
 	return f.resolver.Resume(dst, f.line, f.opt.Lookahead != (Lookahead{}))
@@ -365,6 +366,7 @@ func (f *Filter) Resume(dst []byte) (lines []byte, ok bool) {
 var literals = slices.Concat(frame.Literals(), frame.JavaLiterals(), mappings.Literals(), []scan.Literal{
 	{Text: "{{{", Pair: 0, Set: 1, When: scan.Always},
 	{Text: "<<<", Pair: 0, Set: 1, When: scan.Always},
+	{Text: "<?xml ", Pair: 0, Set: 1, When: scan.Always},
 	{Text: "Sanitizer", Pair: 0, Set: 3, When: scan.Always},
 	{Text: "runtime error:", Pair: 7, Set: 4, When: scan.Always},
 	{Text: "shard ", Pair: 1, Set: 6, When: scan.Always},

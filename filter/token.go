@@ -20,7 +20,7 @@ const tokenSeparator = "--"
 // functions that it has must be those of the stack: otherwise it stays as it is.
 func (f *Filter) filled(t *resolve.Thread, l *parse.Line) (before, token, after []byte) {
 	own := l.Own()
-	if l.JSON || l.Split() || l.Start >= l.End || !bytes.HasPrefix(l.Text[l.Start:l.End], dedupToken) {
+	if l.Quoted() || l.Split() || l.Start >= l.End || !bytes.HasPrefix(l.Text[l.Start:l.End], dedupToken) {
 		return own, nil, nil
 	}
 	at := l.Start + len(dedupToken)

@@ -78,6 +78,10 @@ func (p *Parser) plain(s Segment) (plain []byte, moved bool) {
 		p.unquoted, p.unquotedPos = unescape(p.unquoted[:0], p.unquotedPos[:0], plain)
 		plain, moved = p.unquoted, true
 	}
+	if (s.XML == XMLText || s.XML == XMLValue) && bytes.IndexByte(plain, '&') >= 0 {
+		p.unquoted, p.unquotedPos = unreferenced(p.unquoted[:0], p.unquotedPos[:0], plain)
+		plain, moved = p.unquoted, true
+	}
 	if bytes.IndexByte(plain, 0x1b) < 0 {
 		if moved {
 			p.strip, p.stripPos = append(p.strip[:0], plain...), append(p.stripPos[:0], p.unquotedPos...)
@@ -107,6 +111,10 @@ func (p *Parser) unstrip(s Segment, span frame.Span) frame.Span {
 	end := int(p.stripPos[span.End-1])
 	if s.JSON {
 		return frame.Span{Start: start, End: end + escapeLen(s.Text[end:])}
+	}
+	if s.XML == XMLText || s.XML == XMLValue {
+		n, _ := reference(s.Text[end:])
+		return frame.Span{Start: start, End: end + n}
 	}
 	return frame.Span{Start: start, End: end + 1}
 }

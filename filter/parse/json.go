@@ -19,6 +19,7 @@ var (
 type piece struct {
 	frame.Span
 	object bool
+	xml    XML
 }
 
 // jsonPieces returns the lines inside the strings of a JSON object, and the objects in it that are frames. Strings are split at their
@@ -50,7 +51,7 @@ func jsonPieces(line []byte) (pieces []piece) {
 			continue
 		case line[i] == '}' && open >= 0:
 			if frame.IsObject(line[open : i+1]) {
-				pieces = append(pieces[:before], piece{frame.Span{Start: open, End: i + 1}, true})
+				pieces = append(pieces[:before], piece{Span: frame.Span{Start: open, End: i + 1}, object: true})
 			}
 			open = -1
 			continue

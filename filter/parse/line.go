@@ -60,6 +60,17 @@ func (p *Parser) Line(line []byte) *Line {
 	return l
 }
 
+// LineAt is Line for a line of that number, which may be in a document of XML.
+func (p *Parser) LineAt(line []byte, number int) *Line {
+	l := p.Line(line)
+	if pieces, is := p.readXML(number, l.Body); is {
+		l.Bare, l.Object, l.begin, l.Sep, l.After, l.Owner = false, nil, 0, lineBreak, nil, prefix.Prefix{}
+		l.pieces, p.Prefix = pieces, prefix.Prefix{End: len(l.Body)}
+		l.Start, l.End = 0, len(l.Body)
+	}
+	return l
+}
+
 // readBare reads the bt element that a line is, if it is well-formed.
 func (p *Parser) readBare(body []byte) bool {
 	start := 0
@@ -89,8 +100,14 @@ func (p *Parser) Next(l *Line) bool {
 	}
 	start, end := l.begin+l.pieces[0].Start, l.begin+l.pieces[0].End
 	object := l.pieces[0].object
+	l.XML = l.pieces[0].xml
 	from, open := l.pos, p.open(l, start)
-	l.Before, l.Text, l.JSON = l.Body[from:start], l.Body[start:end], !object
+	l.Before, l.Text, l.JSON = l.Body[from:start], l.Body[start:end], !object && l.XML == OutsideXML
+	if l.XML == XMLValue {
+		l.Sep = referencedBreak
+	} else if l.XML != OutsideXML {
+		l.Sep = lineBreak
+	}
 	p.Quoted, l.Inside = l.JSON, true
 	l.pieces, l.pos = l.pieces[1:], end
 	if l.last {

@@ -8,6 +8,7 @@
 //	dump.go      a dump of registers over several lines
 //	find.go      frames of other formats, without escape sequences
 //	json.go      the strings of a line that is a JSON object
+//	xml.go       the texts of a document of XML
 //	joint.go     lines that a logger has split
 package parse
 
@@ -36,6 +37,7 @@ type Parser struct {
 	stripPos    []int32
 	unquoted    []byte
 	unquotedPos []int32
+	documents   documents
 }
 
 // Footprint returns how many bytes of memory the parser keeps between lines.

@@ -7,8 +7,9 @@ type Segment struct {
 	Text []byte
 	// Sep stands between the lines that a frame with inlined functions becomes.
 	Sep []byte
-	// JSON is set if added text must be escaped.
+	// JSON is set in a string of JSON, and XML says where in a document of XML the text stands: added text must be escaped.
 	JSON bool
+	XML  XML
 	// Start is where the program's own words begin after the loggers' prefixes. End is where they end and a logger's suffix
 	// begins. Either is 0 if there are no other words there.
 	Start, End int

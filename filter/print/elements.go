@@ -48,14 +48,14 @@ func (w *Text) inPlace(dst []byte, s parse.Segment, items []Item, from, to int) 
 			dst = w.dump(dst, raw, it.Values)
 		case e.Keep || w.opt.Style == Append || e.Contextual() && w.opt.Context == ContextKeep:
 			dst = append(dst, raw...)
-		case !s.JSON:
+		case !s.Quoted():
 			dst = w.replaced(dst, s.Text, it)
 		default:
 			text := w.replaced(nil, s.Text, it)
 			if rest, same := bytes.CutPrefix(text, w.outside(raw)); same { // it stays as it is
 				dst, text = append(dst, raw...), rest
 			}
-			dst = appendJSON(dst, text)
+			dst = appendQuoted(dst, s, text)
 		}
 	}
 	return append(dst, s.Text[pos:to]...)

@@ -17,7 +17,7 @@ import (
 // Items appends a text whose items are resolved.
 func (w *Text) Items(ctx context.Context, dst []byte, _ *resolve.Thread, s parse.Segment, items []Item, alone int) []byte {
 	restore := w.Color
-	w.Quoted = s.JSON
+	w.Quoted, w.inXML = s.Quoted(), s.XML != parse.OutsideXML
 	before := len(dst)
 	switch frames := items[0].Frame != nil; {
 	case frames && (items[0].Frame.OfJava() || items[0].Answer != nil && items[0].Answer.Java != nil):
@@ -33,7 +33,7 @@ func (w *Text) Items(ctx context.Context, dst []byte, _ *resolve.Thread, s parse
 	default:
 		dst = w.elements(dst, s, items)
 	}
-	w.Color, w.Quoted = restore, false
+	w.Color, w.Quoted, w.inXML = restore, false, false
 	if items[0].Element != nil && parse.HasMarkup(dst[before:]) && !kept(dst[before:], s, items) {
 		return append(dst[:before], s.Text...)
 	}

@@ -159,7 +159,7 @@ func hint(b []byte) []byte {
 
 // observedBelow writes a text as it is, with the lines that the observer has put below it.
 func (w *Text) observedBelow(dst []byte, s parse.Segment, items []Item) []byte {
-	if !s.JSON && slices.ContainsFunc(items, func(it Item) bool { return it.Apart }) {
+	if !s.Quoted() && slices.ContainsFunc(items, func(it Item) bool { return it.Apart }) {
 		dst = append(dst, s.Sep...)
 	}
 	dst = append(dst, s.Own()...)

@@ -22,7 +22,7 @@ var nativeMethod = []byte("Native Method")
 // Leaves reports whether a line leaves a text of that style: its only frame is one that a compiler has made.
 func Leaves(s parse.Segment, style Style, items []Item) bool {
 	a := items[0].Answer
-	return len(items) == 1 && a != nil && a.Java != nil && a.Java.Dropped && !s.JSON && style != Append
+	return len(items) == 1 && a != nil && a.Java != nil && a.Java.Dropped && !s.Quoted() && style != Append
 }
 
 // java writes a text with a frame of Java, or with the name of an exception. Every function has a line of its own, with what stands

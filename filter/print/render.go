@@ -20,6 +20,8 @@ type renderer struct {
 	Color ink
 	// Quoted is set inside a JSON string.
 	Quoted bool
+	// inXML is set inside a document of XML.
+	inXML bool
 	// Code is whether source files were there.
 	Code seenSources
 	// digits, placeText and placeEnds are scratch memory for a number and the text of one answer.
@@ -32,14 +34,22 @@ type renderer struct {
 }
 
 // outside returns a part of the text at hand without the escapes of a JSON string, if it lies in one.
-func (w *renderer) outside(text []byte) []byte { return parse.Outside(text, w.Quoted) }
+func (w *renderer) outside(text []byte) []byte { return parse.Outside(text, w.Quoted && !w.inXML) }
 
 // added writes text that the filter adds, escaped if it lies in a JSON string.
 func (w *renderer) added(dst []byte, s parse.Segment, write func([]byte) []byte) []byte {
-	if !s.JSON {
+	if !s.Quoted() {
 		return write(dst)
 	}
-	return appendJSON(dst, write(nil))
+	return appendQuoted(dst, s, write(nil))
+}
+
+// appendQuoted appends a text as it stands in a string of JSON or in a document of XML.
+func appendQuoted(dst []byte, s parse.Segment, text []byte) []byte {
+	if s.XML != parse.OutsideXML {
+		return parse.AppendXML(dst, text, s.XML)
+	}
+	return appendJSON(dst, text)
 }
 
 // appendPlace writes `func file:line:col`. A single function without a file is its bare name, as the sanitizers write it. In

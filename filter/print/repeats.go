@@ -94,7 +94,7 @@ func (d *Repeats) Begin(dst []byte, number int, line []byte) []byte {
 
 // Items notes a line that is one frame.
 func (d *Repeats) Items(ctx context.Context, dst []byte, t *resolve.Thread, s parse.Segment, items []Item, alone int) []byte {
-	if alone >= 0 && !s.JSON && (d.opt.Style != Append || items[alone].Element != nil && !d.opt.Observed) {
+	if alone >= 0 && !s.Quoted() && (d.opt.Style != Append || items[alone].Element != nil && !d.opt.Observed) {
 		d.note(t, s.Text, &items[alone])
 	}
 	return d.Printer.Items(ctx, dst, t, s, items, alone)

@@ -25,7 +25,7 @@ type Screen struct {
 
 // screen returns how text is written at a terminal. It is nil elsewhere, and inside a JSON string, which is for programs.
 func (w *renderer) screen(s parse.Segment) *Screen {
-	if s.JSON {
+	if s.Quoted() {
 		return nil
 	}
 	return w.opt.Screen
