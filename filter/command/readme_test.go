@@ -45,12 +45,12 @@ var (
 		"logs/crash.log": "qss/crash.qss.log", "logs/sub/other.log": "qss/bar.log",
 		"srv/symbols": "rootfs", "mnt/rootfs": "rootfs", "out/target/product/generic/symbols": "rootfs", "out/symbols": "rootfs",
 		"build/firmware.elf": "boards/xtensa.elf", "build/app": "rootfs/usr/apps/org.example.test/mainbin", "traces": "../filter/importer/testdata/scaler",
-		"core.zst": "logs/core.zst", "chop.db": "../filter/importer/testdata/chopstix/chop.db", "home/bin": "",
+		"core.zst": "logs/core.zst", "build/junit.xml": "junit/ctest.xml", "chop.db": "../filter/importer/testdata/chopstix/chop.db", "home/bin": "",
 	}
 	// elsewhere are directories of the README's reader that are below the test's own.
 	elsewhere = strings.NewReplacer("/srv/", "$SCRATCH/srv/", "/mnt/", "$SCRATCH/mnt/")
 	// samples are the beginnings of blocks that are no commands, or talk to servers that are not there.
-	samples = []string{"E/CRASH ", "nats-server -js", "for n in "}
+	samples = []string{"E/CRASH ", "- script: ", "- run: ", "test:", "nats-server -js", "for n in "}
 )
 
 // readmeLine is a command with its file and the number of its line.

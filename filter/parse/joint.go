@@ -116,6 +116,9 @@ func PartStrings(text []byte, quoted, escaped bool) (spans []frame.Span, open, c
 // goesOn reports whether a text that follows a frame may be the beginning of what belongs to it: a build ID in parentheses, a function, or
 // nothing so far. After an address a module may come, and after a field others.
 func (fr *Frame) goesOn(rest []byte) bool {
+	if len(rest) == 0 && !fr.BuildID.Empty() && fr.BuildID.End == fr.Whole.End { // what closes the build ID is missing, and maybe more of it
+		return true
+	}
 	if fr.BuildID.Start > max(fr.Addr.End, fr.Off.End) {
 		return false
 	}

@@ -81,6 +81,7 @@ func TestTrickle(t *testing.T) {
 			time.Sleep(40 * time.Millisecond)
 			io.WriteString(w, piece)
 		}
+		time.Sleep(300 * time.Millisecond) // what no build ID verifies waits for the end of its stack
 		synctest.Wait()
 		if out.text.String() != sent+"\n#0 0x7f20 in plain /src/p.c:3:1 (/a.so+0x20)\n" {
 			t.Errorf("the end is %q", out.text.String()[len(sent):])
@@ -110,10 +111,10 @@ func TestPatience(t *testing.T) {
 		want        string
 	}{
 		{"Password: ", "\n", time.Minute, `50ms "Password: "|1m0s "\n"`},
-		{"#0 0x7f20 (/a.so", "+0x20)\n", 900 * time.Millisecond, `900ms ` + strconv.Quote(named)},
-		{"#0 0x7f", "20 (/a.so+0x20)\n", 900 * time.Millisecond, `900ms ` + strconv.Quote(named)},
-		{"#0", " 0x7f20 (/a.so+0x20)\n", 900 * time.Millisecond, `900ms ` + strconv.Quote(named)},
-		{"#0 0x7f20 (/a.so+0x20)", "\n", 900 * time.Millisecond, `900ms ` + strconv.Quote(named)},
+		{"#0 0x7f20 (/a.so", "+0x20)\n", 900 * time.Millisecond, `1.15s ` + strconv.Quote(named)},
+		{"#0 0x7f", "20 (/a.so+0x20)\n", 900 * time.Millisecond, `1.15s ` + strconv.Quote(named)},
+		{"#0", " 0x7f20 (/a.so+0x20)\n", 900 * time.Millisecond, `1.15s ` + strconv.Quote(named)},
+		{"#0 0x7f20 (/a.so+0x20)", "\n", 900 * time.Millisecond, `1.15s ` + strconv.Quote(named)},
 		{"#0 0x7f20 (/a.so+0x20)", "\n", time.Minute, `1s "#0 0x7f20 (/a.so+0x20)"|1m0s "\n"`},
 		{"{{{sym", "bol:main}}}\n", 900 * time.Millisecond, `900ms "main\n"`},
 		{"{{{symbol:main}}}", "\n", time.Minute, `50ms "main"|1m0s "\n"`},
@@ -123,6 +124,7 @@ func TestPatience(t *testing.T) {
 			io.WriteString(w, c.begin)
 			time.Sleep(c.pause)
 			io.WriteString(w, c.rest)
+			time.Sleep(300 * time.Millisecond)
 			synctest.Wait()
 			if got := strings.Join(out.log, "|"); got != c.want {
 				t.Errorf("%q: got %s\nwant %s", c.begin, got, c.want)
