@@ -15,6 +15,8 @@ import (
 	"qss-filter/filter"
 	"qss-filter/filter/print/jsonl"
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/locate"
+	symobject "qss-filter/symsrc/object"
 )
 
 // edits are what a programmer does to a source file between two builds.
@@ -314,6 +316,13 @@ func (v *variants) try(of variant) {
 	}
 	v.total[of.kind].variants++
 	v.compare(&of, "this machine's file", framesNow(v.t, assumedFiles(v.t), log), truth)
+	pointed, err := locate.New(locate.Options{Symbols: []string{v.path("lib.so")}})
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	source := symobject.NewSource(pointed)
+	defer source.Close()
+	v.compare(&of, "the file pointed at", framesNow(v.t, source, log), truth)
 }
 
 // compare compares the frames of the library with the truth.
