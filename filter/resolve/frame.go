@@ -123,6 +123,9 @@ func (r *Resolver) agreed(ctx context.Context, p *Process, a *Answer, text []byt
 	if agreed.refuting && a.Module.BuildID == "" {
 		r.Proofs.refute(p, a.Module, "no %s at 0x%x", agreed.Elsewhere, a.Offset)
 	}
+	if m := a.Module; m != nil && m.BuildID != "" && a.Outcome() == Outcome(symsrc.MismatchBuildID) { // a frame without the ID has the same file
+		r.Proofs.refute(p, r.memo.module([]byte(m.Name), ""), "the log has build ID %s", m.BuildID.Text())
+	}
 	return r.lines.mark(r.Proofs.admitted(p, agreed, nil))
 }
 

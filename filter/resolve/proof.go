@@ -160,7 +160,7 @@ func (s *Proofs) refute(p *Process, m *Module, format string, args ...any) {
 	}
 	of.refuted = symsrc.Visible(fmt.Sprintf(format, args...))
 	m.refutations++
-	if !m.assumed() && s.refuted != nil {
+	if !m.assumed() && m.Files != nil && s.refuted != nil {
 		s.refuted(m.Files, of.refuted)
 	}
 }
