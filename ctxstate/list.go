@@ -1,6 +1,7 @@
 package ctxstate
 
 import (
+	"hash/maphash"
 	"slices"
 	"strings"
 
@@ -50,11 +51,11 @@ type snapshot struct {
 	first   uint64 // first address of all mappings
 }
 
-// place is what a process has mapped at one address only.
-type place struct {
-	path   string
-	offset uint64
-}
+// place is what a process has mapped at one address only: the hash of its path, since that may be long, and its offset.
+type place struct{ path, offset uint64 }
+
+// pathSeed is that of the hashes of paths.
+var pathSeed = maphash.MakeSeed()
 
 // found is the address of a place, and Process.age when it was listed.
 type found struct{ start, age uint64 }
@@ -138,9 +139,9 @@ func (p *Process) contradicted(l *snapshot, m *Listed) (is bool, age uint64) {
 // placeOf returns what is mapped, if a process has that once.
 func placeOf(m *Listed) (place, bool) {
 	if m.Module {
-		return place{string(m.Path), m.Offset}, m.Space != symsrc.InImage && strings.Contains(m.Mode, "x")
+		return place{maphash.Bytes(pathSeed, m.Path), m.Offset}, m.Space != symsrc.InImage && strings.Contains(m.Mode, "x")
 	}
-	return place{path: string(m.Path)}, slices.Contains(once[:], string(m.Path))
+	return place{path: maphash.Bytes(pathSeed, m.Path)}, slices.Contains(once[:], string(m.Path))
 }
 
 // near reports whether a mapping of an image's module may be of the image.

@@ -29,7 +29,7 @@ func TestLiteralSets(t *testing.T) {
 		state scan.When
 		most  int // stops in each KiB, in any set
 	}{
-		{scan.Always, 6}, {scan.Always | scan.Seeking, 7}, {scan.Always | scan.Retracing, 10}, {scan.Always | scan.Coloring, 14}, {scan.Always | scan.Absolute, 17}, {scan.Always | scan.Absolute | scan.Renumbering, 18},
+		{scan.Always, 8}, {scan.Always | scan.Seeking, 8}, {scan.Always | scan.Retracing, 12}, {scan.Always | scan.Coloring, 15}, {scan.Always | scan.Absolute, 18}, {scan.Always | scan.Absolute | scan.Renumbering, 20},
 	} {
 		var first, second nibbles
 		for _, l := range filter.Literals {

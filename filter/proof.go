@@ -35,7 +35,7 @@ type proving struct {
 const (
 	maxHeldLines = 1 << 10
 	maxHeldBytes = 1 << 20
-	maxStacks    = 1 << 10
+	maxStacks    = 1 << 9
 	maxPassed    = 1 << 10 // bytes of a line
 )
 

@@ -54,7 +54,7 @@ var (
 	unrealWord   = scan.Literal{Text: "!UnknownFunction(0x", Pair: 0, Set: 2, When: scan.Always}
 	stackWord    = scan.Literal{Text: "3ff", Pair: 0, Set: 7, When: scan.Absolute}
 	atAddress    = scan.Literal{Text: "Object \"", Pair: 2, Set: 4, When: scan.Always}
-	numberZeros  = scan.Literal{Text: "# 0x00000000", Pair: 0, Set: 1, When: scan.Always}
+	numberZeros  = scan.Literal{Text: "# 0x00000000", Pair: 3, Set: 5, When: scan.Always}
 	number       = scan.Literal{Text: scan.AnyNumber, Pair: 0, Set: 2, When: scan.Renumbering}
 )
 

@@ -26,9 +26,9 @@ type emitter struct {
 	fault bool
 	// once is set if the headline is that of one stack, and not of a report that ends with a summary.
 	once bool
-	// headlines counts them, and top is the first frame below the last one.
-	headlines int
-	top       topFrame
+	// headlines counts them, and top is the first frame below the last one; nil before that.
+	headlines uint32
+	top       *topFrame
 	// begun is set once a frame has come after the headline.
 	begun bool
 	// signaled is set after the headline of an hs_err report for a signal, native after that of its native frames, and inNative after the
@@ -159,7 +159,7 @@ func nextByte(b []byte, i int, c byte) int {
 func (e *emitter) begin(h headline, fault, once bool) {
 	e.headline, e.fault, e.once, e.begun = h, fault, once, false
 	e.headlines++
-	e.top = topFrame{}
+	e.top = nil
 }
 
 // topFrame is the address of the first frame below a headline, an absolute one or an offset in a module, and how it was adjusted.
@@ -167,19 +167,18 @@ type topFrame struct {
 	addr   uint64
 	module string
 	rule   Rule
-	known  bool
 }
 
 // summed returns the rule of an address in a line of the thread. The summary of a report has that of its first frame.
 func (t *Thread) summed(line []byte, addr uint64, module []byte, rule Rule) Rule {
 	e := &t.Emitter
 	if e.headline == noHeadline || !bytes.Contains(line, SummaryWord) {
-		if e.headline != noHeadline && !e.begun && !e.top.known {
-			e.top = topFrame{addr, string(module), rule, true}
+		if e.headline != noHeadline && !e.begun && e.top == nil {
+			e.top = &topFrame{addr, string(module), rule}
 		}
 		return rule
 	}
-	if e.top.known && e.top.addr == addr && e.top.module == string(module) {
+	if e.top != nil && e.top.addr == addr && e.top.module == string(module) {
 		return e.top.rule
 	}
 	return rule

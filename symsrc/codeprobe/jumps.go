@@ -39,6 +39,7 @@ func (f *Code) jumpsOut(code elf.Span) (to []symsrc.Target, sealed bool) {
 		j.anyX86(text)
 	case stdelf.EM_AARCH64:
 		j.aarch64(text)
+		j.open = true // frames of leaf functions are left out by who walks along frame pointers, and nothing in the code shows it
 	default:
 		j.open = true
 	}
