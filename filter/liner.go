@@ -366,7 +366,7 @@ func (f *Filter) Resume(dst []byte) (lines []byte, ok bool) {
 var literals = slices.Concat(frame.Literals(), frame.JavaLiterals(), mappings.Literals(), []scan.Literal{
 	{Text: "{{{", Pair: 0, Set: 1, When: scan.Always},
 	{Text: "<<<", Pair: 0, Set: 1, When: scan.Always},
-	{Text: "<?xml ", Pair: 2, Set: 7, When: scan.Always},
+	{Text: "<?xml ", Pair: 0, Set: 1, When: scan.Always},
 	{Text: "Sanitizer", Pair: 0, Set: 3, When: scan.Always},
 	{Text: "runtime error:", Pair: 7, Set: 4, When: scan.Always},
 	{Text: "shard ", Pair: 1, Set: 6, When: scan.Always},
