@@ -104,16 +104,15 @@ func (j *jumps) x86(code []byte) {
 		}
 		next := at + in.size
 		after := j.code.Lo + uint64(next)
+		to, direct := in.leadsTo(code[at:], j.code.Lo+uint64(at))
 		switch op := in.opcode; {
 		case op == 0x90 || op == 0x0f1f || op == 0xcc: // nop, int3
 			at = next
 			continue
-		case op == 0xe9, op&0xfff0 == 0x0f80: // jmp rel32, jcc rel32
-			j.add(after + uint64(int64(int32(binary.LittleEndian.Uint32(code[next-4:])))))
-		case op == 0xeb, op&0xfff0 == 0x70, op >= 0xe0 && op <= 0xe3: // jmp rel8, jcc rel8, loop, jrcxz
-			j.add(after + uint64(int64(int8(code[next-1]))))
-		case op == 0xe8:
-			j.call(after + uint64(int64(int32(binary.LittleEndian.Uint32(code[next-4:])))))
+		case direct && op == 0xe8:
+			j.call(to)
+		case direct:
+			j.add(to)
 		case op == 0xff && in.reg == 4 && !in.notrack: // that of a switch is notrack where it is known to be one
 			name := ""
 			if in.modRM == 0x25 { // jmp *slot(%rip)

@@ -1,5 +1,7 @@
 package codeprobe
 
+import "encoding/binary"
+
 // x86Instruction is one of x86-64 (Intel SDM 2, appendix A).
 type x86Instruction struct {
 	size int
@@ -156,4 +158,17 @@ func immediateX86(op byte, short, wide, address bool) int {
 		return 2
 	}
 	return 4
+}
+
+// leadsTo returns where the instruction at the beginning of b, which has that address, jumps to or what it calls. ok is false if it does
+// neither, or goes by way of a pointer.
+func (in *x86Instruction) leadsTo(b []byte, addr uint64) (to uint64, ok bool) {
+	after := addr + uint64(in.size)
+	switch op := in.opcode; {
+	case op == 0xe8, op == 0xe9, op&0xfff0 == 0x0f80: // call rel32, jmp rel32, jcc rel32
+		return after + uint64(int64(int32(binary.LittleEndian.Uint32(b[in.size-4:])))), true
+	case op == 0xeb, op&0xfff0 == 0x70, op >= 0xe0 && op <= 0xe3: // jmp rel8, jcc rel8, loop, jrcxz
+		return after + uint64(int64(int8(b[in.size-1]))), true
+	}
+	return 0, false
 }
