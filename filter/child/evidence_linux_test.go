@@ -131,9 +131,8 @@ func compiledAs(t *testing.T, program string, flags ...string) (dir string) {
 	return dir
 }
 
-// listedCode starts a program, changes its directory, and returns the files in the list of its maps at the addresses that it
-// says. raw is what the kernel says of it.
-func listedCode(t *testing.T, dir string, change func(dir string) error, argv ...string) (at map[string]string, raw string) {
+// started starts a program, which runs until the test ends, and returns the addresses that it says and what is known of its mappings.
+func started(t *testing.T, dir string, argv ...string) (said map[string]uint64, m *Maps) {
 	t.Helper()
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Dir = dir
@@ -148,9 +147,11 @@ func listedCode(t *testing.T, dir string, change func(dir string) error, argv ..
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = cmd.Wait() }()
-	defer stdin.Close()
-	said := map[string]uint64{}
+	t.Cleanup(func() {
+		stdin.Close()
+		_ = cmd.Wait()
+	})
+	said = map[string]uint64{}
 	for r := bufio.NewReader(stdout); ; {
 		line, err := r.ReadString('\n')
 		if err != nil || line == "\n" {
@@ -162,11 +163,19 @@ func listedCode(t *testing.T, dir string, change func(dir string) error, argv ..
 			said[name] = addr
 		}
 	}
+	m = NewMaps()
+	m.root = cmd.Process.Pid
+	return said, m
+}
+
+// listedCode starts a program, changes its directory, and returns the files in the list of its maps at the addresses that it
+// says. raw is what the kernel says of it.
+func listedCode(t *testing.T, dir string, change func(dir string) error, argv ...string) (at map[string]string, raw string) {
+	t.Helper()
+	said, m := started(t, dir, argv...)
 	if err := change(dir); err != nil {
 		t.Fatal(err)
 	}
-	m := NewMaps()
-	m.root = cmd.Process.Pid
 	all := m.All()
 	if len(said) < 4 || len(all) != 1 {
 		t.Skipf("%s does not run here: it says %v, there are %d processes", strings.Join(argv, " "), said, len(all))
@@ -224,6 +233,45 @@ func TestEvidence(t *testing.T) {
 				t.Errorf("%v count, want %v, of\n%s", got, c.want, raw)
 			}
 		})
+	}
+}
+
+// TestRan asks which files a program was seen with: those that it has mapped, by any path, as long as they lie there.
+func TestRan(t *testing.T) {
+	dir := compiled(t, "-fpie", "-pie")
+	if err := os.Symlink("late.so", filepath.Join(dir, "link.so")); err != nil {
+		t.Fatal(err)
+	}
+	replace := func(old, with string) func() error {
+		return func() error { return os.Rename(filepath.Join(dir, with), filepath.Join(dir, old)) }
+	}
+	_, m := started(t, dir, "./said", "./late.so")
+	for _, c := range []struct {
+		when   string
+		change func() error
+		ran    []string
+		not    []string
+	}{
+		{"it runs", nil, []string{"said", "late.so", "link.so", "libearly.so", "libearly.so.1", "/lib/x86_64-linux-gnu/libc.so.6"}, []string{"other.so", "said.c", "none", ""}},
+		{"a library is another by now", replace("late.so", "other.so"), []string{"said", "libearly.so"}, []string{"late.so", "link.so", "other.so"}},
+		{"the program is gone", func() error { return os.Remove(filepath.Join(dir, "said")) }, []string{"libearly.so"}, []string{"said", "late.so"}},
+	} {
+		if c.change != nil {
+			if err := c.change(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if all := m.All(); len(all) != 1 {
+			t.Skipf("there are %d processes", len(all))
+		}
+		for i, path := range append(c.ran, c.not...) {
+			if !filepath.IsAbs(path) {
+				path = filepath.Join(dir, path)
+			}
+			if got, want := m.Ran(path), i < len(c.ran); got != want {
+				t.Errorf("when %s: %s: %t", c.when, path, got)
+			}
+		}
 	}
 }
 
