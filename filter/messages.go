@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -47,16 +48,24 @@ func (m *messages) warn(cause, message string) {
 
 // refuted says that the log is not of the build that the user has pointed at, once for each file.
 func (m *messages) refuted(files *symsrc.Files, why string) {
-	path := files.Elf
-	if s := files.ElfStatus; path == "" || s != symsrc.OK && s != symsrc.Incomplete {
-		path = files.Debug
-	}
+	path := usedPath(files)
 	message := symsrc.Visible(path) + ": the log is of another build: " + why + "; its frames stay as they are"
 	if m.insisting != "" {
 		message += " (" + m.insisting + ")"
 	}
-	m.warn("refuted "+path, message)
+	m.warn(refutedCause(files), message)
 }
+
+// usedPath returns the path of the file whose code is looked at.
+func usedPath(files *symsrc.Files) string {
+	if s := files.ElfStatus; files.Elf == "" || s != symsrc.OK && s != symsrc.Incomplete {
+		return files.Debug
+	}
+	return files.Elf
+}
+
+// refutedCause is the cause of the message that the log refutes a file, whose answers have another status by then.
+func refutedCause(files *symsrc.Files) string { return "refuted " + cmp.Or(files.Elf, files.Debug) }
 
 // broken says that this program is at fault, once.
 func (m *messages) broken(line int, fault string) {

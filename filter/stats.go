@@ -29,6 +29,9 @@ func (f *Filter) Faults() int { return f.rescued }
 // looked at: frames with nothing but a number, and those with nothing but an absolute address where no mappings are known.
 func (f *Filter) Tally() resolve.Tally { return f.resolver.Counts.Tally }
 
+// Ledger returns what the log says of files that no build ID verifies.
+func (f *Filter) Ledger() []resolve.Entry { return f.resolver.Proofs.Ledger() }
+
 // Summary returns what could not be resolved until now, and why. Its texts are visible ones.
 func (f *Filter) Summary() resolve.Summary {
 	s := f.resolver.Counts.Summary()

@@ -116,11 +116,12 @@ func (o *Options) examine(ctx context.Context, in io.Reader, out io.Writer) (hea
 		return false, err
 	}
 	err = o.read(ctx, f, s, in)
+	evidence := f.Ledger()
 	end()
 	if err != nil {
 		return false, err
 	}
-	r := &report{Options: o, survey: s}
+	r := &report{Options: o, survey: s, evidence: evidence}
 	for _, m := range s.ordered() {
 		r.modules = append(r.modules, o.examined(ctx, m))
 	}

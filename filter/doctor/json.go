@@ -25,6 +25,7 @@ type (
 		Processes  []kindJSON     `json:"processes"`
 		Faults     []string       `json:"faults"`
 		Modules    []moduleJSON   `json:"modules"`
+		Evidence   []entryJSON    `json:"evidence"`
 		Nearly     []kindJSON     `json:"nearly"`
 		Advice     []adviceJSON   `json:"advice"`
 	}
@@ -46,6 +47,15 @@ type (
 		Found   string      `json:"found,omitempty"`
 		Asked   []placeJSON `json:"asked"`
 	}
+	entryJSON struct {
+		Module     string `json:"module"`
+		Process    string `json:"process,omitempty"`
+		Basis      string `json:"basis"`
+		Agreements string `json:"agreements,omitempty"`
+		Refuted    string `json:"refuted,omitempty"`
+		Line       int    `json:"line,omitempty"` // that refutes
+		Names      bool   `json:"names"`
+	}
 	placeJSON struct {
 		Place  string `json:"place"`
 		Result string `json:"result,omitempty"`
@@ -63,7 +73,7 @@ func (r *report) writeJSON() {
 	s := r.survey
 	j := reportJSON{Log: r.source(), Lines: s.lines, Bytes: s.bytes, Frames: s.all(), Named: s.named(), NamedInLog: s.of(resolve.InLog),
 		FrameLines: s.framed, Statements: s.stated, Outcomes: map[string]int{}, Formats: s.formats.json(), Prefixes: s.prefixes.json(),
-		Processes: s.processes.json(), Faults: append([]string{}, s.faults()...), Modules: []moduleJSON{}, Nearly: []kindJSON{}, Advice: []adviceJSON{}}
+		Processes: s.processes.json(), Faults: append([]string{}, s.faults()...), Modules: []moduleJSON{}, Evidence: []entryJSON{}, Nearly: []kindJSON{}, Advice: []adviceJSON{}}
 	for _, o := range resolve.Outcomes() {
 		if n := s.of(o); n > 0 && !o.Named() {
 			j.Outcomes[o.String()] = n
@@ -71,6 +81,9 @@ func (r *report) writeJSON() {
 	}
 	for i := range r.modules {
 		j.Modules = append(j.Modules, r.modules[i].json())
+	}
+	for _, e := range r.evidence {
+		j.Evidence = append(j.Evidence, entryJSON{shown(e.Module.Name), shown(e.Process.Key), e.Basis, e.Agreements, e.Refuted, e.Line, e.Names})
 	}
 	for _, n := range r.near {
 		j.Nearly = append(j.Nearly, kindJSON{n.what, n.n, n.line, n.example})

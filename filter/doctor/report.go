@@ -16,7 +16,9 @@ type report struct {
 	modules []examined
 	near    []nearly
 	advice  []advice
-	text    bytes.Buffer
+	// evidence is what the log says of the files that no build ID verifies.
+	evidence []resolve.Entry
+	text     bytes.Buffer
 }
 
 // Limits of the lists that are shown.
@@ -63,6 +65,7 @@ func (r *report) write() {
 	r.seen()
 	r.state()
 	r.files()
+	r.ledger()
 	r.nearly()
 	r.what()
 	r.links()
@@ -203,6 +206,38 @@ func (r *report) files() {
 			r.put("      found %s", used)
 		}
 		r.places(m.files)
+	}
+}
+
+// ledger writes what the log says of the files that no build ID verifies.
+func (r *report) ledger() {
+	if len(r.evidence) == 0 {
+		return
+	}
+	r.title("Evidence", ", of files that no build ID verifies")
+	processes := map[*resolve.Process]bool{}
+	for _, e := range r.evidence {
+		processes[e.Process] = true
+	}
+	for i, e := range r.evidence {
+		if i == maxShown {
+			r.put("  and %d more", len(r.evidence)-maxShown)
+			return
+		}
+		of := ""
+		if len(processes) > 1 {
+			of = ", process " + excerpt([]byte(e.Process.Key))
+		}
+		r.put("  %s%s: %s", painted{r.Theme.Strong, resolve.Title(e.Module)}, of, e.Basis)
+		if e.Agreements != "" {
+			r.put("      agree: %s", e.Agreements)
+		}
+		switch {
+		case e.Refuted != "":
+			r.put("      refutes it, in line %d: %s", e.Line, e.Refuted)
+		case !e.Names:
+			r.put("      that is too little: two places must agree")
+		}
 	}
 }
 

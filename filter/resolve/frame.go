@@ -10,7 +10,7 @@ import (
 
 // ResolveFrame returns the answer for a frame on a line. It is nil if there is nothing to ask.
 func (r *Resolver) ResolveFrame(ctx context.Context, t *Thread, line int, text []byte, fr *parse.Frame) *Answer {
-	r.Prefetch.line = line
+	r.Prefetch.line, r.Proofs.line = line, line
 	named := namesTrampoline(fr.HintText)
 	defer t.run(line, fr)
 	if fr.Done || fr.Shape == frame.NumberOnly {

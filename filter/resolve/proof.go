@@ -61,8 +61,9 @@ type proof struct {
 	// top is the highest place that agrees. What was inserted into a file or taken out of it moves all that is above, and nothing
 	// below: below top the file is the one that ran.
 	top [symsrc.InFileOrFixed + 1]uint64
-	// refuted is what contradicts the file, or "".
+	// refuted is what contradicts the file, or "", and line where the log has that.
 	refuted string
+	line    int
 	// pairs are the frames that were weighed, each with the next inner one.
 	pairs map[uint64]bool
 }
@@ -92,6 +93,8 @@ type Proofs struct {
 	insist  bool
 	ran     func(path string) bool
 	refuted func(files *symsrc.Files, why string)
+	// line is the line of the log that is looked at.
+	line int
 	// places is how many places all proofs hold. Beyond maxProven all are dropped: epoch tells which those are.
 	places, epoch int
 }
@@ -158,7 +161,7 @@ func (s *Proofs) refute(p *Process, m *Module, format string, args ...any) {
 	if of.refuted != "" {
 		return
 	}
-	of.refuted = symsrc.Visible(fmt.Sprintf(format, args...))
+	of.refuted, of.line = symsrc.Visible(fmt.Sprintf(format, args...)), s.line
 	m.refutations++
 	if !m.assumed() && m.Files != nil && s.refuted != nil {
 		s.refuted(m.Files, of.refuted)

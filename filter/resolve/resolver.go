@@ -15,6 +15,7 @@
 //	source.go      source: symbols and machine code
 //	prefetch.go    Prefetch: answers that other cores find ahead
 //	proof.go       Proofs: whether files that are this machine's own are proven to be those that ran
+//	ledger.go      what stacks say of them, in words
 //	lines.go       lines of files that may be newer than the log
 //	stack.go       the stacks that are evidence for that
 //	weigh.go       weighing: what a stack and the machine code say of such files

@@ -18,6 +18,7 @@ func (s *Proofs) Weigh(ctx context.Context, stack *Stack) {
 	if !s.isNew(stack) {
 		return
 	}
+	s.line = stack.line
 	w := weighing{proofs: s, source: s.answers.source, ctx: ctx, of: stack.process, sites: stack.innermostFirst(), begins: map[*Module]uint64{}}
 	for i := range w.sites {
 		at := &w.sites[i]
