@@ -1,6 +1,10 @@
 package filter
 
-import "context"
+import (
+	"context"
+
+	"qss-filter/filter/match"
+)
 
 // Literals are what lines are looked for.
 var Literals = literals
@@ -22,4 +26,13 @@ func (f *Filter) Recover() { f.resolver.Prefetch.Drop() }
 // Lines appends what becomes of the first line of b, and of those after it that are known.
 func (f *Filter) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
 	return f.liner.Lines(ctx, dst, b)
+}
+
+// ReadEveryLine has the filter look at every line, whatever it holds.
+func (f *Filter) ReadEveryLine() {
+	every := match.NewScan([]match.Literal{{Text: "\n", When: match.Always}}, match.Always)
+	for i := range f.liner.scans {
+		f.liner.scans[i] = every
+	}
+	f.liner.candidates = every
 }

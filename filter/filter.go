@@ -18,7 +18,8 @@
 //	java.go         what a frame or an exception of Java is
 //	hexdict.go      a dump of registers over several lines
 //	token.go        the functions of a sanitizer's DEDUP_TOKEN
-//	liner.go        the filter as a stream.Liner, and the literals that it looks for
+//	liner.go        the filter as a stream.Liner
+//	literals.go     what a line must hold to be looked at
 //	known.go        lines that were seen before
 //	knownjava.go    frames of Java that were seen before
 //	split.go        a Liner around the filter, which knows the parts of lines that a logger has split

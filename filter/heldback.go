@@ -5,6 +5,7 @@ import (
 	"context"
 	"time"
 
+	"qss-filter/filter/match"
 	"qss-filter/filter/stream"
 )
 
@@ -40,7 +41,7 @@ func (h *heldBack) Arrive() { h.to.Arrive() }
 func (h *heldBack) MaxLine() int { return h.to.MaxLine() }
 
 // Scan returns nil while lines are held back: all lines after them must come.
-func (h *heldBack) Scan() *stream.Scan {
+func (h *heldBack) Scan() *match.Scan {
 	if h.holding() {
 		return nil
 	}

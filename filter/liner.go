@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"slices"
 	"time"
 
-	"qss-filter/filter/frame"
 	"qss-filter/filter/guard"
-	"qss-filter/filter/mappings"
+	"qss-filter/filter/match"
 	"qss-filter/filter/parse"
 	"qss-filter/filter/scan"
 	"qss-filter/filter/stream"
@@ -21,16 +19,16 @@ var _ stream.Liner = (*liner)(nil)
 type liner struct {
 	*Filter
 	known      known
-	candidates *stream.Scan
-	scans      [1 << 6]*stream.Scan // by the states that they are for
-	state      scan.When            // the one that candidates is for
+	candidates *match.Scan
+	scans      [match.States]*match.Scan // by the states that they are for
+	state      match.When                // the one that candidates is for
 	reached    progress
 	held       *proving // around this liner
 	ahead      *ahead   // around held or this liner; nil if no frame waits for mappings or a sum
 	tails      knownJava
-	native     scan.When // the state without frames of Java
-	traces     *traces   // around these; nil if there are no maps of names of Java
-	splits     *splits   // around all
+	native     match.When // the state without frames of Java
+	traces     *traces    // around these; nil if there are no maps of names of Java
+	splits     *splits    // around all
 }
 
 // init makes it that of a filter.
@@ -127,7 +125,7 @@ func (l *liner) Arrive() {
 }
 
 // Scan returns the search for the lines that mean something now, nil if every line may.
-func (l *liner) Scan() *stream.Scan {
+func (l *liner) Scan() *match.Scan {
 	if l.dump.open || l.window > 0 || l.parser.InXML() {
 		return nil
 	}
@@ -136,15 +134,15 @@ func (l *liner) Scan() *stream.Scan {
 
 // rescan chooses the literals for the state the filter is in.
 func (l *liner) rescan() {
-	state := scan.Always
+	state := match.Always
 	if l.opt.Palette != nil || l.opt.StripSGR {
-		state |= scan.Coloring
+		state |= match.Coloring
 	}
 	if l.numbers() {
-		state |= scan.Renumbering
+		state |= match.Renumbering
 	}
 	if l.absolutes() {
-		state |= scan.Absolute
+		state |= match.Absolute
 	}
 	l.native = state
 	if j := l.java(); j != nil {
@@ -158,9 +156,9 @@ func (l *liner) rescan() {
 }
 
 // scan returns the search for the literals of a state.
-func (l *liner) scan(state scan.When) *stream.Scan {
+func (l *liner) scan(state match.When) *match.Scan {
 	if l.scans[state] == nil {
-		l.scans[state] = stream.NewScan(literals, state)
+		l.scans[state] = match.NewScan(literals, state)
 	}
 	return l.scans[state]
 }
@@ -361,25 +359,3 @@ func (f *Filter) Resume(dst []byte) (lines []byte, ok bool) {
 	}
 	return f.resolver.Resume(dst, f.line, f.opt.Lookahead != (Lookahead{}))
 }
-
-// literals are what the recognizers rely on: those of frames, of lists of mappings, and of all else that a line may mean.
-var literals = slices.Concat(frame.Literals(), frame.JavaLiterals(), mappings.Literals(), []scan.Literal{
-	{Text: "{{{", Pair: 0, Set: 1, When: scan.Always},
-	{Text: "<<<", Pair: 0, Set: 1, When: scan.Always},
-	{Text: "<?xml ", Pair: 0, Set: 1, When: scan.Always},
-	{Text: "Sanitizer", Pair: 0, Set: 3, When: scan.Always},
-	{Text: "runtime error:", Pair: 7, Set: 4, When: scan.Always},
-	{Text: "shard ", Pair: 1, Set: 6, When: scan.Always},
-	{Text: " at pc=0x", Pair: 4, Set: 5, When: scan.Always},
-	{Text: "Native frames: (J=", Pair: 0, Set: 3, When: scan.Always},
-	{Text: " Stack (depth: ", Pair: 6, Set: 0, When: scan.Absolute},
-	{Text: "Crash Information", Pair: 0, Set: 3, When: scan.Always},
-	{Text: "[ RUN      ] ", Pair: 4, Set: 3, When: scan.Absolute},
-	{Text: "[==========] Running ", Pair: 10, Set: 7, When: scan.Absolute},
-	{Text: " (core dumped)", Pair: 0, Set: 0, When: scan.Absolute},
-	{Text: "ELF file SHA256:", Pair: 1, Set: 5, When: scan.Absolute},
-	{Text: "DEDUP_TOKEN: ", Pair: 10, Set: 5, When: scan.Always},
-	{Text: "Backtrace:", Pair: 0, Set: 3, When: scan.Always},
-	{Text: "<signal handler called>", Pair: 8, Set: 6, When: scan.Absolute},
-	{Text: "\x1b[", Pair: 0, Set: 1, When: scan.Coloring},
-})

@@ -2,64 +2,36 @@ package filter_test
 
 import (
 	"bytes"
+	"context"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"qss-filter/filter"
-	"qss-filter/filter/scan"
+	"qss-filter/filter/filtertest"
+	"qss-filter/filter/match"
+	"qss-filter/filter/print"
 )
 
-// nibbles are the bits of the sets in which a byte's low or high half may stand, as the vector search has them.
-type nibbles [2][16]uint8
-
-func (n *nibbles) add(c, bit byte) {
-	n[0][c&15] |= bit
-	n[1][c>>4] |= bit
-}
-
-func (n *nibbles) of(c byte) uint8 { return n[0][c&15] & n[1][c>>4] }
-
-// TestLiteralSets holds that the vector search seldom stops in plain lines, whatever is searched for: not at pairs of the literals, and
+// TestLiteralSets holds that the vector search seldom stops in plain lines, whatever is searched for: not at bytes of the literals, and
 // not at those that the halves of the bytes of literals of one set make up.
 func TestLiteralSets(t *testing.T) {
 	lines, size := plainLines(t)
 	for _, c := range []struct {
-		state scan.When
-		most  int // stops in each KiB, in any set
+		state match.When
+		most  float64 // stops in each KiB
 	}{
-		{scan.Always, 8}, {scan.Always | scan.Seeking, 8}, {scan.Always | scan.Retracing, 12}, {scan.Always | scan.Coloring, 15}, {scan.Always | scan.Absolute, 18}, {scan.Always | scan.Absolute | scan.Renumbering, 20},
+		{match.Always, 3}, {match.Always | match.Seeking, 4}, {match.Always | match.Retracing, 4}, {match.Always | match.Coloring, 11}, {match.Always | match.Absolute, 33}, {match.Always | match.Absolute | match.Renumbering, 34},
 	} {
-		var first, second nibbles
-		for _, l := range filter.Literals {
-			if l.When&c.state == 0 {
-				continue
-			}
-			first.add(l.Text[l.Pair], 1<<l.Set)
-			second.add(l.Text[l.Pair+1], 1<<l.Set)
-			for digit := byte('0'); l.Text == scan.AnyNumber && digit <= '9'; digit++ {
-				second.add(digit, 1<<l.Set)
-			}
-		}
-		var stops [9]int // of the sets, and of any
+		search := match.NewScan(filter.Literals, c.state)
+		stops := 0
 		for _, line := range lines {
-			for i := range len(line) - 1 {
-				in := first.of(line[i]) & second.of(line[i+1])
-				if in != 0 {
-					stops[8]++
-				}
-				for set := range 8 {
-					stops[set] += int(in >> set & 1)
-				}
-			}
+			stops += search.Stops(line)
 		}
-		each := func(n int) float64 { return float64(n) / float64(size) * 1024 }
-		if each(stops[8]) > float64(c.most) {
-			t.Errorf("state %d: the search stops %.1f times in each KiB of plain lines", c.state, each(stops[8]))
-			for set := range 8 {
-				t.Errorf("set %d: %.1f", set, each(stops[set]))
-			}
+		if each := float64(stops) / float64(size) * 1024; each > c.most {
+			t.Errorf("state %d: the search stops %.2f times in each KiB of plain lines", c.state, each)
 		}
 	}
 }
@@ -69,23 +41,8 @@ func TestLiteralsInProse(t *testing.T) {
 	const prose = "the quick worker thread started, taking longer than expected: waiting for a request handler to finish. " +
 		"Retrying the connection from client 7 after 250 ms, using a config loaded during startup; missing cache entries are being fetched again. " +
 		"Scheduling the next run, checking every pending job in the queue, and closing the remaining sockets. "
-	var first, second nibbles
-	for _, l := range filter.Literals {
-		if l.When&scan.Always != 0 {
-			first.add(l.Text[l.Pair], 1<<l.Set)
-			second.add(l.Text[l.Pair+1], 1<<l.Set)
-		}
-	}
-	stops := map[string]int{}
-	for i := range len(prose) - 1 {
-		if first.of(prose[i])&second.of(prose[i+1]) != 0 {
-			stops[prose[i:i+2]]++
-		}
-	}
-	for pair, n := range stops {
-		if n > 4 {
-			t.Errorf("the search stops %d times in %d bytes at %q", n, len(prose), pair)
-		}
+	if stops := match.NewScan(filter.Literals, match.Always).Stops([]byte(prose)); stops > 1 {
+		t.Errorf("the search stops %d times in %d bytes", stops, len(prose))
 	}
 }
 
@@ -119,9 +76,64 @@ func plainLines(t *testing.T) (lines [][]byte, size int) {
 	return lines, size
 }
 
+// TestUnread holds that a line which is not looked at means nothing: the output of real logs is the same if every line is.
+func TestUnread(t *testing.T) {
+	logs := 0
+	for _, root := range unreadLogs() {
+		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || filepath.Ext(path) == ".so" {
+				if err == nil && d.Name() == "bin" {
+					return filepath.SkipDir
+				}
+				return err
+			}
+			text, err := os.ReadFile(path)
+			if err != nil || len(text) > 1<<20 || bytes.HasPrefix(text, []byte("\x7fELF")) {
+				return err
+			}
+			logs++
+			for _, o := range []filter.Options{{}, {Explain: true, Renumber: print.RenumberAlways}} {
+				o.Symbols = &symbols{}
+				run := func(every bool) string {
+					f := filter.New(o)
+					if every {
+						f.ReadEveryLine()
+					}
+					var out strings.Builder
+					if err := f.Run(context.Background(), bytes.NewReader(text), &out); err != nil {
+						t.Fatal(err)
+					}
+					return out.String()
+				}
+				if want, got := run(true), run(false); got != want {
+					i := 0
+					for i < min(len(got), len(want)) && got[i] == want[i] {
+						i++
+					}
+					t.Errorf("%s: got %q\nwant %q", path, filtertest.Cut(got[max(0, i-200):]), filtertest.Cut(want[max(0, i-200):]))
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if logs < 20 {
+		t.Errorf("only %d logs", logs)
+	}
+}
+
+func unreadLogs() []string {
+	if dir := os.Getenv("QSS_LOGS"); dir != "" {
+		return filepath.SplitList(dir)
+	}
+	return []string{"../testdata/logs", "testdata/foreign", "frame/testdata", "prefix/testdata"}
+}
+
 func holdsLiteral(line []byte) bool {
 	for i := range filter.Literals {
-		if filter.Literals[i].When&scan.Always != 0 && filter.Literals[i].In(line) {
+		if filter.Literals[i].When&match.Always != 0 && filter.Literals[i].In(line) {
 			return true
 		}
 	}

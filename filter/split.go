@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"qss-filter/filter/guard"
+	"qss-filter/filter/match"
 	"qss-filter/filter/parse"
 	"qss-filter/filter/prefix"
 	"qss-filter/filter/scan"
@@ -84,7 +85,7 @@ func newSplits(f *liner, to stream.Liner) *splits {
 }
 
 // Scan returns nil while a part is awaited.
-func (h *splits) Scan() *stream.Scan {
+func (h *splits) Scan() *match.Scan {
 	if h.due > 0 || h.frames.awaits() {
 		return nil
 	}

@@ -8,10 +8,10 @@ import (
 
 	"qss-filter/filter/frame"
 	"qss-filter/filter/guard"
+	"qss-filter/filter/match"
 	"qss-filter/filter/parse"
 	"qss-filter/filter/prefix"
 	"qss-filter/filter/resolve"
-	"qss-filter/filter/scan"
 	"qss-filter/filter/stream"
 )
 
@@ -96,7 +96,7 @@ func (h *traces) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
 // idle reports whether a line means nothing: it holds words of a frame of Java, but no frame.
 func (h *traces) idle(line []byte) bool {
 	f := h.f
-	if f.Scan() == nil || f.java().State() != scan.Retracing || f.held.holding() || f.ahead != nil && f.ahead.holding() || bytes.IndexByte(line, '{') >= 0 ||
+	if f.Scan() == nil || f.java().State() != match.Retracing || f.held.holding() || f.ahead != nil && f.ahead.holding() || bytes.IndexByte(line, '{') >= 0 ||
 		f.parser.Long || f.scan(f.native).Next(line, 0) >= 0 {
 		return false
 	}

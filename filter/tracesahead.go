@@ -6,6 +6,7 @@ import (
 
 	"qss-filter/filter/frame"
 	"qss-filter/filter/guard"
+	"qss-filter/filter/match"
 	"qss-filter/filter/parse"
 	"qss-filter/filter/resolve"
 	"qss-filter/filter/scan"
@@ -132,7 +133,7 @@ const longName = 64
 // isThrown reports whether a text ends in the name of a class that a map knows, or, while no map was looked for, that may be one.
 func (h *traces) isThrown(ctx context.Context, text []byte) bool {
 	name := frame.LastJavaName(text)
-	return len(name) > longName || len(name) > 0 && (h.f.java().Knows(ctx, name) || h.f.java().State() == scan.Seeking && bytes.IndexByte(name, '.') > 0)
+	return len(name) > longName || len(name) > 0 && (h.f.java().Knows(ctx, name) || h.f.java().State() == match.Seeking && bytes.IndexByte(name, '.') > 0)
 }
 
 // mayName reports whether a segment may name an exception that a map knows.

@@ -3,6 +3,7 @@ package frame
 import (
 	"bytes"
 
+	"qss-filter/filter/match"
 	"qss-filter/filter/scan"
 )
 
@@ -20,26 +21,29 @@ import (
 
 // What a line with such a frame, or with the name of an exception, holds. Without a map, only frames that name theirs mean something; while
 // nothing has looked for maps, all that begin so may.
-var javaLiterals = []scan.Literal{
-	{Text: mapWord, Pair: 6, Set: 7, When: scan.Always},
-	{Text: "\tat ", Pair: 0, Set: 3, When: scan.Retracing | scan.Seeking},
-	{Text: `\tat `, Pair: 0, Set: 1, When: scan.Retracing | scan.Seeking},
-	{Text: "FATAL EXCEPTION", Pair: 5, Set: 4, When: scan.Seeking},
-	{Text: "Caused by: ", Pair: 0, Set: 3, When: scan.Retracing | scan.Seeking},
-	{Text: "Exception in thread ", Pair: 0, Set: 0, When: scan.Retracing | scan.Seeking},
-	{Text: " at ", Pair: 0, Set: 7, When: scan.Retracing},
-	{Text: "(SourceFile", Pair: 1, Set: 3, When: scan.Retracing | scan.Seeking},
-	{Text: "(Unknown Source", Pair: 9, Set: 3, When: scan.Retracing | scan.Seeking},
-	{Text: "(Native method)", Pair: 1, Set: 3, When: scan.Seeking},
-	{Text: "Suppressed: ", Pair: 0, Set: 0, When: scan.Retracing},
-	{Text: "[CIRCULAR REFERENCE:", Pair: 16, Set: 5, When: scan.Retracing},
+var javaLiterals = []match.Literal{
+	{Text: mapWord, When: match.Always, Fits: opensSource},
+	{Text: "\tat ", When: match.Retracing | match.Seeking},
+	{Text: `\tat `, When: match.Retracing | match.Seeking},
+	{Text: "FATAL EXCEPTION", When: match.Seeking},
+	{Text: "Caused by: ", When: match.Retracing | match.Seeking},
+	{Text: "Exception in thread ", When: match.Retracing | match.Seeking},
+	{Text: " at ", When: match.Retracing},
+	{Text: "(SourceFile", When: match.Retracing | match.Seeking},
+	{Text: "(Unknown Source", When: match.Retracing | match.Seeking},
+	{Text: "(Native method)", When: match.Seeking},
+	{Text: "Suppressed: ", When: match.Retracing},
+	{Text: "[CIRCULAR REFERENCE:", When: match.Retracing},
 }
 
 // JavaLiterals returns what a stream is searched for, for frames of Java.
-func JavaLiterals() []scan.Literal { return javaLiterals }
+func JavaLiterals() []match.Literal { return javaLiterals }
 
 // mapWord stands before the ID of the map that has the names of a frame, in place of its source file (R8, SourceFileRewriter).
 const mapWord = "r8-map-id-"
+
+// opensSource reports whether the word begins the source of a frame of Java.
+func opensSource(line []byte, at int) bool { return at == 0 || line[at-1] == '(' }
 
 // JavaMap returns the ID of the map in the source of a frame of Java, without the word before it. It is empty if there is none.
 func JavaMap(source []byte) []byte {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"qss-filter/filter/scan"
+	"qss-filter/filter/match"
 )
 
 // Format is one format of frames: a row of the table.
@@ -20,45 +20,13 @@ type Format struct {
 	// Next is the byte after the number that a Mark of `+0x` begins, 0 for any.
 	Next byte
 	// Literals are texts of which a line holds one that has such a frame for the stream to stop at it, in the states that they name.
-	Literals []scan.Literal
+	Literals []match.Literal
 	// Read reads the frame whose mark stands at line[at] into f, and reports whether there is one; of marks that end in `0x`, but not in
 	// `+0x`, with one byte before these, at is that of the number. The frame lies in line[from:]. Family is set after it.
 	Read func(s *Search, line []byte, at, from int, f *Frame) bool
 	// Sample is a line that holds such a frame.
 	Sample string
 }
-
-// What the formats below hold for the stream to find them. Absolute addresses count only where a process's mappings are known, and
-// frames without a module where a stack is being renumbered.
-var (
-	plusHex      = scan.Literal{Text: "+0x", Pair: 0, Set: 2, When: scan.Always}
-	plusSpaceHex = scan.Literal{Text: "+ 0x", Pair: 0, Set: 2, When: scan.Always}
-	bracketHex   = scan.Literal{Text: "[0x", Pair: 0, Set: 1, When: scan.Always}
-	offsetHex    = scan.Literal{Text: "offset=0x", Pair: 6, Set: 1, When: scan.Always}
-	pcWord       = scan.Literal{Text: " pc ", Pair: 1, Set: 5, When: scan.Always}
-	inlinedMark  = scan.Literal{Text: "(inlined)", Pair: 0, Set: 7, When: scan.Always}
-	unknownWord  = scan.Literal{Text: "[unknown] (", Pair: 0, Set: 0, When: scan.Always}
-	atHex        = scan.Literal{Text: " @ 0x", Pair: 0, Set: 4, When: scan.Always}
-	pathParen    = scan.Literal{Text: " (/", Pair: 0, Set: 0, When: scan.Absolute}
-	mongoOffset  = scan.Literal{Text: `","o":"`, Pair: 2, Set: 2, When: scan.Always}
-	mongoEscaped = scan.Literal{Text: `\",\"o\":\"`, Pair: 4, Set: 2, When: scan.Always}
-	moduleOffset = scan.Literal{Text: `"module_offset`, Pair: 0, Set: 2, When: scan.Always}
-	returnWord   = scan.Literal{Text: `"returnAddress`, Pair: 0, Set: 2, When: scan.Always}
-	address      = scan.Literal{Text: "0x", Pair: 0, Set: 0, When: scan.Absolute}
-	segfaultWord = scan.Literal{Text: "segfault", Pair: 2, Set: 6, When: scan.Always}
-	ipColon      = scan.Literal{Text: " ip:", Pair: 2, Set: 5, When: scan.Always}
-	unhandled    = scan.Literal{Text: "unhandled ", Pair: 2, Set: 6, When: scan.Always}
-	userFault    = scan.Literal{Text: "User process fault", Pair: 0, Set: 3, When: scan.Always}
-	epcWord      = scan.Literal{Text: "epc = ", Pair: 1, Set: 5, When: scan.Always}
-	barHex       = scan.Literal{Text: "|0x", Pair: 0, Set: 1, When: scan.Always}
-	unrealWord   = scan.Literal{Text: "!UnknownFunction(0x", Pair: 0, Set: 2, When: scan.Always}
-	stackWord    = scan.Literal{Text: "3ff", Pair: 0, Set: 7, When: scan.Absolute}
-	atAddress    = scan.Literal{Text: "Object \"", Pair: 2, Set: 4, When: scan.Always}
-	numberZeros  = scan.Literal{Text: "# 0x00000000", Pair: 3, Set: 5, When: scan.Always}
-	number       = scan.Literal{Text: scan.AnyNumber, Pair: 0, Set: 2, When: scan.Renumbering}
-)
-
-func stopAt(l ...scan.Literal) []scan.Literal { return l }
 
 // formats are the known formats. Those with the same mark stand together and are asked in this order. Of frames of different marks
 // the one that begins first wins, and of overlapping ones that of the mark listed first.
@@ -144,7 +112,7 @@ type Table struct {
 	byHex [256][]*Format
 	// literals are those of all formats, each once. always are the texts of those that count in any state, alwaysHex those with a `0x`, and
 	// mapped those without one that count where mappings are known.
-	literals                  []scan.Literal
+	literals                  []match.Literal
 	always, alwaysHex, mapped [][]byte
 }
 
@@ -201,9 +169,9 @@ func NewTable(formats ...Format) (*Table, error) {
 	}
 	for _, l := range t.literals {
 		switch {
-		case l.When == scan.Absolute && !strings.Contains(l.Text, "0x"):
+		case l.When == match.Absolute && !strings.Contains(l.Text, "0x"):
 			t.mapped = append(t.mapped, []byte(l.Text))
-		case l.When&scan.Always == 0:
+		case l.When&match.Always == 0:
 		case strings.Contains(l.Text, "0x"):
 			t.alwaysHex = append(t.alwaysHex, []byte(l.Text))
 		default:
@@ -231,10 +199,10 @@ func (t *Table) add(f *Format) {
 }
 
 // Literals returns what a stream is searched for: a line without any of them holds no frame that can be looked up.
-func Literals() []scan.Literal { return known.Literals() }
+func Literals() []match.Literal { return known.Literals() }
 
 // Literals returns those of all formats of the table.
-func (t *Table) Literals() []scan.Literal { return append([]scan.Literal(nil), t.literals...) }
+func (t *Table) Literals() []match.Literal { return append([]match.Literal(nil), t.literals...) }
 
 // Candidate reports, at the cost of a few searches, whether line can hold a frame worth looking for. Numbered lines without
 // a module count only where a stack is being renumbered, absolute addresses only where a process's mappings are known.

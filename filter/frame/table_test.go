@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"qss-filter/filter/frame"
+	"qss-filter/filter/match"
 	"qss-filter/filter/scan"
 )
 
@@ -64,19 +65,19 @@ func check(f frame.Format, others []frame.Format, plain [][]byte) (wrong []error
 	stops := false
 	for _, l := range f.Literals {
 		stops = stops || l.In(sample)
-		if l.When == 0 || l.Set > 7 || l.Pair < 0 || l.Pair+2 > len(l.Text) {
-			no("literal %q has no state, no set or no pair", l.Text)
+		if l.When == 0 || len(l.Text) < 2 && l.After == match.Any {
+			no("literal %q has no state, or is a single byte", l.Text)
 			continue
 		}
-		if l.When&scan.Always != 0 {
-			wrong = append(wrong, frequent(l.Text, l.Text[l.Pair:l.Pair+2], plain)...)
+		if l.When&match.Always != 0 {
+			wrong = append(wrong, frequent(l.Text, plain)...)
 		}
 	}
 	if !stops {
 		no("its sample holds none of its literals: the stream does not stop there")
 	}
 	if f.Mark != "#" && !strings.HasSuffix(f.Mark, "0x") {
-		wrong = append(wrong, frequent(f.Mark, "", plain)...)
+		wrong = append(wrong, frequent(f.Mark, plain)...)
 	}
 	return wrong
 }
@@ -90,22 +91,16 @@ func finds(s *frame.Search, family string) bool {
 	return false
 }
 
-// frequent returns an error for a text, or a pair of its bytes, that many plain lines hold.
-func frequent(text, pair string, plain [][]byte) (wrong []error) {
-	lines, pairs, size := 0, 0, 0
+// frequent returns an error for a text that many plain lines hold.
+func frequent(text string, plain [][]byte) (wrong []error) {
+	lines := 0
 	for _, line := range plain {
-		if size += len(line); bytes.Contains(line, []byte(text)) {
+		if bytes.Contains(line, []byte(text)) {
 			lines++
-		}
-		if pair != "" {
-			pairs += bytes.Count(line, []byte(pair))
 		}
 	}
 	if share := float64(lines) / float64(len(plain)); share > maxShare {
 		wrong = append(wrong, fmt.Errorf("%q is frequent: %.2f of the plain lines hold it", text, share))
-	}
-	if each := 1024 * float64(pairs) / float64(size); each > maxPairsPerKiB {
-		wrong = append(wrong, fmt.Errorf("%q of %q is frequent: %.1f in each KiB of plain lines", pair, text, each))
 	}
 	return wrong
 }
@@ -122,7 +117,7 @@ func TestFormats(t *testing.T) {
 // throwAway is a format of no program: `at@@1a2b@@/bin/x`.
 var throwAway = frame.Format{
 	Name: "throw-away", Mark: "@@", Read: readThrowAway, Sample: "something at@@1a2b@@/bin/x",
-	Literals: []scan.Literal{{Text: "at@@", Pair: 1, Set: 3, When: scan.Always}},
+	Literals: []match.Literal{{Text: "at@@", When: match.Always}},
 }
 
 func readThrowAway(_ *frame.Search, line []byte, at, from int, f *frame.Frame) bool {
@@ -175,8 +170,8 @@ func TestAddFormat(t *testing.T) {
 // TestBadFormat holds that a place that was forgotten, or a literal that is no good, fails TestFormats.
 func TestBadFormat(t *testing.T) {
 	plain := plainLines(t)
-	literal := func(text string, pair int) []scan.Literal {
-		return []scan.Literal{{Text: text, Pair: pair, When: scan.Always}}
+	literal := func(text string) []match.Literal {
+		return []match.Literal{{Text: text, When: match.Always}}
 	}
 	for _, c := range []struct {
 		name   string
@@ -189,12 +184,11 @@ func TestBadFormat(t *testing.T) {
 		{"no byte before 0x", func(f *frame.Format) { f.Mark = "0x" }, "the byte before"},
 		{"another mark", func(f *frame.Format) { f.Mark = "%%" }, "not found"},
 		{"another sample", func(f *frame.Format) { f.Sample = "something else" }, "not found"},
-		{"another literal", func(f *frame.Format) { f.Literals = literal("throw", 0) }, "none of its literals"},
-		{"a frequent literal", func(f *frame.Format) { f.Literals = literal("at", 0) }, `"at" is frequent`},
-		{"a frequent pair", func(f *frame.Format) { f.Literals = literal("at@@/in/", 5) }, `"in" of "at@@/in/" is frequent`},
-		{"a literal that always counts", func(f *frame.Format) { f.Literals = literal("0x", 0) }, `"0x" is frequent`},
+		{"another literal", func(f *frame.Format) { f.Literals = literal("throw") }, "none of its literals"},
+		{"a frequent literal", func(f *frame.Format) { f.Literals = literal("at") }, `"at" is frequent`},
+		{"a literal that always counts", func(f *frame.Format) { f.Literals = literal("0x") }, `"0x" is frequent`},
 		{"a frequent mark", func(f *frame.Format) { f.Mark = "at" }, `"at" is frequent`},
-		{"no pair", func(f *frame.Format) { f.Literals = literal("@@", 1) }, "no pair"},
+		{"a single byte", func(f *frame.Format) { f.Literals = literal("@") }, "single byte"},
 	} {
 		f := throwAway
 		c.change(&f)

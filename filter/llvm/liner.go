@@ -7,14 +7,14 @@ import (
 	"time"
 
 	"qss-filter/filter/guard"
-	"qss-filter/filter/scan"
+	"qss-filter/filter/match"
 	"qss-filter/filter/stream"
 )
 
 var _ stream.Liner = (*Filter)(nil)
 
 // candidates finds lines with markup or colors.
-var candidates = stream.NewScan([]scan.Literal{{Text: "{{{", When: scan.Always}, {Text: "\x1b[", Set: 7, When: scan.Always}}, scan.Always)
+var candidates = match.NewScan([]match.Literal{{Text: "{{{", When: match.Always}, {Text: "\x1b[", When: match.Always}}, match.Always)
 
 // Stream returns a stream of the filter, which must not be used in any other way then.
 func (l *Filter) Stream() *stream.Stream { return stream.New(l, l.streamed()) }
@@ -29,7 +29,7 @@ func (l *Filter) streamed() stream.Options { return stream.Options{Bytes: true, 
 func (l *Filter) Arrive() {}
 
 // Scan returns the search for lines with markup or colors.
-func (l *Filter) Scan() *stream.Scan { return candidates }
+func (l *Filter) Scan() *match.Scan { return candidates }
 
 // MaxLine returns the length of the longest line, in bytes, that is looked at.
 func (l *Filter) MaxLine() int { return l.longest }

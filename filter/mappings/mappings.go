@@ -7,6 +7,7 @@ package mappings
 import (
 	"bytes"
 
+	"qss-filter/filter/match"
 	"qss-filter/filter/scan"
 	"qss-filter/symsrc"
 )
@@ -288,18 +289,30 @@ const (
 
 // Literals returns what a stream is searched for: a line of a list without any of them follows one that announces it, or another
 // line of its list.
-func Literals() []scan.Literal {
-	return []scan.Literal{
-		{Text: "*** ***", Pair: 2, Set: 2, When: scan.Always}, // Android's banner
-		{Text: "==Process memory map", Pair: 1, Set: 1, When: scan.Always},
-		{Text: "r-x", Pair: 1, Set: 0, When: scan.Always},
-		{Text: "build-id", Pair: 5, Set: 7, When: scan.Always},
-		{Text: ", git hash: ", Pair: 6, Set: 6, When: scan.Always}, // ClickHouse's build ID
+func Literals() []match.Literal {
+	return []match.Literal{
+		{Text: string(banner), When: match.Always},
+		{Text: "==" + string(memoryMap), When: match.Always},
+		{Text: "r-x", When: match.Always, Fits: isMode},
+		{Text: string(buildIDWord), When: match.Always, Fits: followsModule},
+		{Text: string(clickHouseHash), When: match.Always, Fits: followsBuildID},
 	}
 }
 
+// isMode reports whether `r-x` may be the mode of a mapping, which stands after an address.
+func isMode(line []byte, at int) bool {
+	i := scan.BackSpaces(line, 0, at)
+	return i < at && (i == 0 || scan.IsHex(line[i-1]))
+}
+
+// followsModule reports whether a build ID may be that of a module which is named before it, as systemd-coredump writes.
+func followsModule(line []byte, at int) bool { return bytes.Contains(line[:at], moduleHeadline) }
+
+// followsBuildID reports whether ClickHouse's hash stands after a build ID.
+func followsBuildID(line []byte, at int) bool { return bytes.Contains(line[:at], clickHouseID) }
+
 var (
-	banner    = []byte("*** *** ***")
+	banner    = []byte("*** *** ***")                // Android's
 	memoryMap = []byte("Process memory map follows") // after the prefix ==PID==
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"qss-filter/filter/mappings"
-	"qss-filter/filter/scan"
+	"qss-filter/filter/match"
 	"qss-filter/symsrc"
 )
 
@@ -87,7 +87,7 @@ func TestLiterals(t *testing.T) {
 		"55cf1954f000-55cf19550000 r-xp 00001000 fe:00 5316636    /bin/x", "    0d5e6000-0d5e6fff r-x  1000  1000  /system/bin/app",
 		"b7461000 b75d2000 r-xp /lib/libc-2.13.so", "0x555555555000     0x555555556000     0x1000     0x1000  r-xp   /bin/x",
 	} {
-		if !slices.ContainsFunc(mappings.Literals(), func(l scan.Literal) bool { return l.In([]byte(line)) }) {
+		if !slices.ContainsFunc(mappings.Literals(), func(l match.Literal) bool { return l.In([]byte(line)) }) {
 			t.Errorf("%q is passed over", line)
 		}
 	}

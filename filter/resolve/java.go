@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"qss-filter/filter/frame"
+	"qss-filter/filter/match"
 	"qss-filter/filter/parse"
-	"qss-filter/filter/scan"
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/javamap"
 	"qss-filter/symsrc/retrace"
@@ -196,16 +196,16 @@ func knows(maps []*javamap.Map, class string) bool {
 }
 
 // State returns the state of the search for lines: none while no frame of Java may mean anything but by its own ID.
-func (j *Java) State() scan.When {
+func (j *Java) State() match.When {
 	switch {
 	case len(j.maps.Named()) > 0:
-		return scan.Retracing
+		return match.Retracing
 	case !j.maps.MayFind():
 		return 0
 	case !j.looked:
-		return scan.Seeking
+		return match.Seeking
 	case j.maps.Any(context.Background()):
-		return scan.Retracing
+		return match.Retracing
 	}
 	return 0
 }
@@ -221,7 +221,7 @@ func (j *Java) Look(ctx context.Context) {
 // LookAhead is Look in the background, for a log that may never have a line of Java. It reports whether the state has changed; until then
 // it may be called again.
 func (j *Java) LookAhead(ctx context.Context) (changed bool) {
-	if j.State() != scan.Seeking || !j.maps.LookAhead(ctx) {
+	if j.State() != match.Seeking || !j.maps.LookAhead(ctx) {
 		return false
 	}
 	j.looked, j.known = true, nil

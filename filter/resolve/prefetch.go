@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 
 	"qss-filter/filter/frame"
+	"qss-filter/filter/match"
 	"qss-filter/filter/parse"
-	"qss-filter/filter/stream"
 	"qss-filter/markup"
 	"qss-filter/symsrc"
 )
@@ -38,7 +38,7 @@ type Prefetch struct {
 	of   *Thread
 	// line is the number of the line at hand. candidates and absolutes select the lines of the rest that count.
 	line       int
-	candidates *stream.Scan
+	candidates *match.Scan
 	absolutes  bool
 	// left is how many bytes of the chunk were not looked at.
 	left int
@@ -92,7 +92,7 @@ func (s *Prefetch) Ahead(rest []byte, t *Thread) { s.rest, s.of = rest, t }
 func (s *Prefetch) Expect(t *Thread) { s.of = t }
 
 // Search sets which of the lines that follow may have frames.
-func (s *Prefetch) Search(candidates *stream.Scan, absolutes bool) {
+func (s *Prefetch) Search(candidates *match.Scan, absolutes bool) {
 	s.candidates, s.absolutes = candidates, absolutes
 }
 

@@ -5,7 +5,6 @@
 package scan
 
 import (
-	"bytes"
 	"encoding/binary"
 	"math/bits"
 	"slices"
@@ -266,49 +265,6 @@ func eightDigits(n uint32) uint64 {
 	v = (v | v<<4) & 0x0f0f0f0f0f0f0f0f
 	letters := (v + 0x0606060606060606) >> 4 & 0x0101010101010101
 	return v + 0x3030303030303030 + letters*('a'-'0'-10)
-}
-
-// Literal is a text without which a line means nothing to a recognizer. A stream is searched for the literals of all recognizers in
-// one pass, with the machine's vector instructions; only lines that hold one are looked at.
-type Literal struct {
-	// Text is the literal. AnyNumber stands for `#` and any digit.
-	Text string
-	// Pair is the offset in Text of the two bytes that the vector search looks for: rare ones.
-	Pair int
-	// Set is the set of pairs, 0 to 7, that this one is in. Literals share a set if neither the bytes of their pairs nor the halves of
-	// these bytes make up other pairs that are frequent in logs.
-	Set uint8
-	// When says in which states of the reader the literal counts.
-	When When
-}
-
-// AnyNumber is the text that stands for `#` and any digit.
-const AnyNumber = "#0"
-
-// When is a set of states in which a literal counts.
-type When uint8
-
-// The states of a reader.
-const (
-	Always      When = 1 << iota
-	Renumbering      // frames without a module count: their numbers move
-	Absolute         // mappings of a process are known: absolute addresses count
-	Coloring         // the log's own colors must be known, to be restored after those that are added
-	Seeking          // maps of names of Java may be found, once there are frames of it
-	Retracing        // maps of names of Java are known
-)
-
-// In reports whether line holds the literal.
-func (l *Literal) In(line []byte) bool {
-	if l.Text != AnyNumber {
-		return bytes.Contains(line, []byte(l.Text))
-	}
-	for i, c := range line {
-		if c == '#' && i+1 < len(line) && IsDigit(line[i+1]) {
-			return true
-		}
-	}
-	return false
 }
 
 // IsDigit reports whether c is a decimal digit.

@@ -8,7 +8,6 @@
 //
 //	stream.go  reads, and writes; lines of any length; what leaves when the input pauses
 //	feed.go    the same for a log that comes in pieces
-//	scan.go    the vector search for candidate lines
 //	pause.go   whether the next read would wait
 //	utf16.go   logs in UTF-16
 //	inputs.go  several files, one after the other
@@ -22,6 +21,8 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"qss-filter/filter/match"
 )
 
 const (
@@ -43,7 +44,7 @@ type Liner interface {
 	// Arrive is called when more of the log has come.
 	Arrive()
 	// Scan returns the search for the lines that must go to Lines. It is nil if all must. Any method may change it.
-	Scan() *Scan
+	Scan() *match.Scan
 	// Lines appends the output of the first line of b, and of as many of those after it as need no Scan. It returns how many
 	// bytes of b these are. Lines have their ends; only the last line of a log may have none.
 	Lines(ctx context.Context, dst, b []byte) (out []byte, n int)

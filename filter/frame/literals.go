@@ -1,0 +1,154 @@
+package frame
+
+import (
+	"bytes"
+
+	"qss-filter/filter/match"
+	"qss-filter/filter/scan"
+)
+
+// What the formats hold for the stream to find them, and what must stand around it for a line to be read. Absolute addresses count only where a
+// process's mappings are known, and frames without a module where a stack is being renumbered.
+var (
+	plusHex      = match.Literal{Text: "+0x", After: match.Hex, When: match.Always, Fits: endsOffset}
+	plusSpaceHex = match.Literal{Text: "+ 0x", After: match.Hex, When: match.Always, Fits: endsSpacedOffset}
+	bracketHex   = match.Literal{Text: "[0x", After: match.Hex, When: match.Always, Fits: endsBracket}
+	offsetHex    = match.Literal{Text: "offset=0x", After: match.Hex, When: match.Always, Fits: followsModule}
+	pcWord       = match.Literal{Text: " pc ", When: match.Always, Fits: followsNumber}
+	inlinedMark  = match.Literal{Text: "(inlined)", When: match.Always, Fits: endsPerf}
+	unknownWord  = match.Literal{Text: "[unknown] (", When: match.Always, Fits: followsHex}
+	atHex        = match.Literal{Text: " @ 0x", After: match.Hex, When: match.Always, Fits: followsItem}
+	pathParen    = match.Literal{Text: " (/", When: match.Absolute}
+	mongoOffset  = match.Literal{Text: `","o":"`, After: match.Hex, When: match.Always}
+	mongoEscaped = match.Literal{Text: `\",\"o\":\"`, After: match.Hex, When: match.Always}
+	moduleOffset = match.Literal{Text: `"module_offset":`, When: match.Always}
+	returnWord   = match.Literal{Text: `"returnAddress`, When: match.Always, Fits: statesAddress}
+	address      = match.Literal{Text: "0x", After: match.Hex, When: match.Absolute}
+	segfaultWord = match.Literal{Text: "segfault", When: match.Always, Fits: statesFault}
+	ipColon      = match.Literal{Text: " ip:", After: match.Hex, When: match.Always, Fits: statesFault}
+	unhandled    = match.Literal{Text: "unhandled ", When: match.Always, Fits: statesFault}
+	userFault    = match.Literal{Text: "User process fault", When: match.Always, Fits: statesFault}
+	epcWord      = match.Literal{Text: "epc = ", After: match.Hex, When: match.Always, Fits: statesFault}
+	barHex       = match.Literal{Text: "|0x", After: match.Hex, When: match.Always, Fits: endsFields}
+	unrealWord   = match.Literal{Text: "!UnknownFunction(0x", After: match.Hex, When: match.Always}
+	stackWord    = match.Literal{Text: "3ff", When: match.Absolute}
+	atAddress    = match.Literal{Text: "Object \"", When: match.Always, Fits: followsNumber}
+	numberZeros  = match.Literal{Text: "# 0x00000000", When: match.Always, Fits: followsDigit}
+	number       = match.Literal{Text: "#", After: match.Digit, When: match.Renumbering}
+)
+
+func stopAt(l ...match.Literal) []match.Literal { return l }
+
+// afterHex returns the offset after the digits of the number that stands at i.
+func afterHex(line []byte, i int) int { return scan.HexEnd(line, i) }
+
+// mayEnd reports whether the program's words may end before line[i:], or this filter's answer begin there.
+func mayEnd(line []byte, i int) bool {
+	if i >= len(line) || scan.Has(line, i, " in ") {
+		return true
+	}
+	switch line[i] {
+	case ' ', '\t':
+		p := scan.Spaces(line, i)
+		return p == len(line) || p > i+1 || line[p] == '\r'
+	case '\r', '"', '\'', '`', '<', ',', '}':
+		return true
+	}
+	return false
+}
+
+// endsOffset reports whether what stands around a `+0x` may be an offset: most stand before a bracket, a size or the end of a word, those of
+// eu-stack after an address.
+func endsOffset(line []byte, at int) bool {
+	end := afterHex(line, at+len("+0x"))
+	if end >= len(line) {
+		return true
+	}
+	switch line[end] {
+	case ')', ']', '/', ' ', '\t', '\r', '"', '<':
+		return true
+	}
+	return at > 0 && scan.IsHex(line[at-1])
+}
+
+// endsSpacedOffset is endsOffset for `+ 0x` of systemd, Tizen, PyTorch and minidump-stackwalk.
+func endsSpacedOffset(line []byte, at int) bool {
+	end := afterHex(line, at+len("+ 0x"))
+	return mayEnd(line, end) || line[end] == ')' || scan.Has(line, end, " (0x") || scan.EndsWith(line, 0, at, "] ")
+}
+
+// endsBracket reports whether `[0x…` is closed, and stands where a frame has it: at the end of the line, before this filter's answer, or after
+// what a frame has before it.
+func endsBracket(line []byte, at int) bool {
+	end := afterHex(line, at+len("[0x"))
+	switch {
+	case end >= len(line):
+		return true
+	case line[end] != ']':
+		return false
+	}
+	return mayEnd(line, end+1) || at > 0 && (line[at-1] == ')' || line[at-1] == '"') || scan.EndsWith(line, 0, at, ") ") || scan.EndsWith(line, 0, at, `" `)
+}
+
+// followsModule reports whether a key of a module stands before an offset.
+func followsModule(line []byte, at int) bool { return bytes.Contains(line[:at], moduleKey) }
+
+// followsNumber reports whether the number of a frame stands before the place, and spaces of any kind.
+func followsNumber(line []byte, at int) bool {
+	i := at
+	for {
+		i = scan.BackSpaces(line, 0, i)
+		if !scan.EndsWith(line, 0, i, "\u200b") {
+			return followsDigit(line, i)
+		}
+		i -= len("\u200b")
+	}
+}
+
+// followsDigit reports whether a digit, or nothing at all, stands before the place.
+func followsDigit(line []byte, at int) bool { return at == 0 || scan.IsDigit(line[at-1]) }
+
+// followsHex reports whether a hexadecimal number stands before the place, and a space.
+func followsHex(line []byte, at int) bool {
+	return at < 2 || line[at-1] == ' ' && scan.IsHex(line[at-2])
+}
+
+// endsPerf reports whether the place is the end of a frame of perf, which begins with a tab.
+func endsPerf(line []byte, at int) bool {
+	return at > 0 && line[at-1] == ' ' && mayEnd(line, at+len("(inlined)")) && bytes.IndexByte(line[:at], '\t') >= 0
+}
+
+// followsItem reports whether an address after ` @ ` may be that of a numbered item.
+func followsItem(line []byte, at int) bool {
+	end := afterHex(line, at+len(" @ 0x"))
+	if end < len(line) && !mayEnd(line, end) {
+		return false
+	}
+	for i := at; i > 0; {
+		if i = bytes.LastIndex(line[:i], itemWord); i > 0 && scan.IsDigit(line[i-1]) {
+			return true
+		}
+	}
+	return false
+}
+
+// itemWord stands after the number of an item.
+var itemWord = []byte(". ")
+
+// endsFields reports whether `|0x…` is the last field of a frame of minidump-stackwalk, or a field of a module.
+func endsFields(line []byte, at int) bool {
+	return at > 0 && line[at-1] == '|' && mayEnd(line, afterHex(line, at+len("|0x"))) || bytes.Contains(line, moduleFields)
+}
+
+// moduleFields begins the fields of a module.
+var moduleFields = []byte("Module|")
+
+// statesFault reports whether a line of the kernel that says how a program ended states a mapping, ` in NAME[START+SIZE]`.
+func statesFault(line []byte, at int) bool {
+	rest := line[at:]
+	i := bytes.Index(rest, inWord)
+	return i >= 0 && bytes.IndexByte(rest[i:], '[') >= 0
+}
+
+// statesAddress reports whether an object of Swift's states an address.
+func statesAddress(line []byte, _ int) bool { return bytes.Contains(line, swiftMark) }

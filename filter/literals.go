@@ -1,0 +1,85 @@
+package filter
+
+import (
+	"bytes"
+	"slices"
+
+	"qss-filter/filter/frame"
+	"qss-filter/filter/mappings"
+	"qss-filter/filter/match"
+	"qss-filter/filter/resolve"
+	"qss-filter/filter/scan"
+)
+
+// literals are what the recognizers rely on: those of frames, of lists of mappings, and of all else that a line may mean.
+var literals = slices.Concat(frame.Literals(), frame.JavaLiterals(), mappings.Literals(), []match.Literal{
+	{Text: "{{{", When: match.Always, Fits: opensElement},
+	{Text: "<<<", When: match.Always, Fits: opensElement},
+	{Text: "<?xml ", When: match.Always, Fits: beginsDocument},
+	{Text: "Sanitizer", When: match.Always, Fits: isReport},
+	{Text: "runtime error:", When: match.Always, Fits: followsColon},
+	{Text: "shard ", When: match.Always, Fits: isShard},
+	{Text: " at pc=0x", After: match.Hex, When: match.Always},
+	{Text: "Native frames: (J=", When: match.Always},
+	{Text: " Stack (depth: ", When: match.Absolute},
+	{Text: "Crash Information", When: match.Always, Fits: endsLine},
+	{Text: "[ RUN      ] ", When: match.Absolute},
+	{Text: "[==========] Running ", When: match.Absolute},
+	{Text: " (core dumped)", When: match.Absolute},
+	{Text: "ELF file SHA256:", When: match.Absolute},
+	{Text: "DEDUP_TOKEN: ", When: match.Always, Fits: holdsDashes},
+	{Text: "Backtrace:", When: match.Always, Fits: headsAddresses},
+	{Text: "<signal handler called>", When: match.Absolute},
+	{Text: "\x1b[", When: match.Coloring},
+})
+
+// opensElement reports whether an element of markup may begin at the place: its tag is of small letters, and ends in a colon or with the
+// element, or the line may go on.
+func opensElement(line []byte, at int) bool {
+	begin := at + len("{{{")
+	end := begin
+	for end < len(line) && line[end]-'a' < 26 {
+		end++
+	}
+	return end == len(line) || end > begin && (line[end] == ':' || line[end] == '}' || line[end] == '>')
+}
+
+// beginsDocument reports whether a declaration of XML stands at the beginning of a line, but for a byte order mark and spaces.
+func beginsDocument(line []byte, at int) bool {
+	return scan.Spaces(line, len(line)-len(bytes.TrimPrefix(line, []byte("\ufeff")))) == at
+}
+
+// isReport reports whether the name of a sanitizer stands in the first or the last line of its report.
+func isReport(line []byte, at int) bool {
+	return bytes.Contains(line[:at], reportWord) || bytes.Contains(line[:at], warningWord) || bytes.Contains(line[:at], resolve.SummaryWord)
+}
+
+// Words of the first lines of sanitizers' reports.
+var (
+	reportWord  = []byte("ERROR: ")
+	warningWord = []byte("WARNING: ")
+)
+
+// followsColon reports whether the words of UBSan follow a place in the source, as they do there.
+func followsColon(line []byte, at int) bool { return at == 0 || scan.EndsWith(line, 0, at, ": ") }
+
+// isShard reports whether Seastar's word for a core of the machine stands in one of its messages, with a number.
+func isShard(line []byte, at int) bool {
+	end := at + len("shard ")
+	return (end >= len(line) || scan.IsDigit(line[end])) && (at == 0 || line[at-1] == '[' || scan.EndsWith(line, 0, at, " on "))
+}
+
+// endsLine reports whether a headline of Tizen's crash report ends its line.
+func endsLine(line []byte, at int) bool { return scan.LineEnd(line, at+len("Crash Information")) }
+
+// holdsDashes reports whether functions may be missing in a sanitizer's token: dashes stand between them.
+func holdsDashes(line []byte, at int) bool {
+	rest := line[at+len("DEDUP_TOKEN: "):]
+	return scan.LineEnd(rest, 0) || bytes.Contains(rest, []byte(tokenSeparator))
+}
+
+// headsAddresses reports whether addresses or modules may follow the word, on its line or below it.
+func headsAddresses(line []byte, at int) bool {
+	i := scan.Spaces(line, at+len("Backtrace:"))
+	return scan.LineEnd(line, i) || line[i] == '/' || scan.Has(line, i, "0x")
+}

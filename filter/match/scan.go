@@ -1,0 +1,126 @@
+package match
+
+import (
+	"bytes"
+	"math/bits"
+)
+
+// Scan finds literals in a buffer. Of each literal four bytes are searched for, and the literals are divided into eight sets. table and
+// class are the bytes of the sets twice: table has nibbles for the vector search (low and high nibble of the first byte, then of the second
+// and so on), class has bytes for the rest.
+type Scan struct {
+	sets  [Sets][]chosen
+	table [32 * Width]byte
+	class [Width][256]byte
+}
+
+const (
+	// Sets is the number of sets, the bits of a byte.
+	Sets = 8
+	// Width is how many bytes of a literal are searched for.
+	Width = 4
+)
+
+// chosen is a literal, and the offset in it of the bytes that are searched for.
+type chosen struct {
+	literal *Literal
+	at      int
+}
+
+// NewScan returns the search for the literals that count in one of the states of when.
+func NewScan(literals []Literal, when When) *Scan {
+	s := &Scan{}
+	for i := range literals {
+		l := &literals[i]
+		if l.When&when == 0 {
+			continue
+		}
+		p, ok := places[l.Text]
+		if !ok {
+			p.set = i % Sets
+		}
+		s.sets[p.set] = append(s.sets[p.set], chosen{l, p.at})
+		for pos := range Width {
+			for _, c := range l.Bytes(p.at + pos) {
+				s.add(pos, c, 1<<p.set)
+			}
+		}
+	}
+	return s
+}
+
+// add puts a byte into the sets of bit, as that of a position.
+func (s *Scan) add(pos int, c, bit byte) {
+	s.class[pos][c] |= bit
+	s.table[32*pos+int(c&15)] |= bit
+	s.table[32*pos+16+int(c>>4)] |= bit
+}
+
+// Next returns the offset of a literal where it may mean something, or of a byte inside one, at or after from; −1 if there is none. The
+// literal lies on one line, and so does the offset. b holds whole lines; only the last one may be without its end.
+func (s *Scan) Next(b []byte, from int) int {
+	for i := from; ; i++ {
+		i += find(b[i:], s)
+		if i >= len(b) {
+			return -1
+		}
+		for in := s.at(b, i); in != 0; in &= in - 1 {
+			of := s.sets[bits.TrailingZeros8(in)]
+			for k := range of {
+				if l := of[k].literal; l.stands(b, i-of[k].at) && fits(l, b, i-of[k].at) {
+					return i
+				}
+			}
+		}
+	}
+}
+
+// Stops returns at how many places of b the vector search stops. That is what the search costs in text that means nothing.
+func (s *Scan) Stops(b []byte) (n int) {
+	for i := range len(b) - Width + 1 {
+		in := byte(0xff)
+		for pos, c := range b[i : i+Width] {
+			in &= s.table[32*pos+int(c&15)] & s.table[32*pos+16+int(c>>4)]
+		}
+		if in != 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// fits asks the literal at b[at:] about its line.
+func fits(l *Literal, b []byte, at int) bool {
+	if l.Fits == nil {
+		return true
+	}
+	begin := bytes.LastIndexByte(b[:at], '\n') + 1
+	end := len(b)
+	if i := bytes.IndexByte(b[at:], '\n'); i >= 0 {
+		end = at + i
+	}
+	return l.fits(b[begin:end], at-begin)
+}
+
+// at returns the sets with a literal whose four bytes stand at b[i:]. After the end of b a line break stands.
+func (s *Scan) at(b []byte, i int) byte {
+	in := s.class[0][b[i]]
+	for pos := 1; pos < Width; pos++ {
+		c := byte('\n')
+		if i+pos < len(b) {
+			c = b[i+pos]
+		}
+		in &= s.class[pos][c]
+	}
+	return in
+}
+
+// findPortable returns the offset of the first four bytes that one of the sets has, or len(b).
+func findPortable(b []byte, s *Scan) int {
+	for i := range b {
+		if s.class[0][b[i]] != 0 && s.at(b, i) != 0 {
+			return i
+		}
+	}
+	return len(b)
+}
