@@ -75,9 +75,9 @@ func (f *Filter) thread(l *parse.Line) *resolve.Thread {
 	case l.Bare:
 		return o.Unnamed
 	case l.Inside, l.Left > 0:
-		return o.Thread(p, &l.Owner, l.Object, l.Text)
+		return o.Thread(p, &l.Owner, l.Object, l.Text, l.Words())
 	default:
-		return o.Thread(p, nil, nil, l.Text)
+		return o.Thread(p, nil, nil, l.Text, l.Words())
 	}
 }
 
@@ -92,18 +92,18 @@ func (f *Filter) writer(l *parse.Line) *resolve.Thread {
 // readList takes what a segment says of the address space of its process, and of the program that prints the frames.
 func (f *Filter) readList(t *resolve.Thread, l *parse.Line) {
 	words := l.Text[l.Start:l.End]
-	if l.Bare || f.window == 0 && numbered(words) && !parse.HasMarkup(words) {
+	if l.Bare || f.window == 0 && numbered(words) && !l.HasMarkup() {
 		return
 	}
 	if f.window > 0 {
 		f.window--
 	}
 	if !l.Begins() {
-		t.Note(l.Text)
+		t.Note(l.Text, l.Words())
 		return
 	}
-	window := mappings.Announces(words)
-	mapping, file, id := f.resolver.ApplyListed(t, words, f.line)
+	window := mappings.Announces(words, l.Words())
+	mapping, file, id := f.resolver.ApplyListed(t, words, l.Words(), f.line)
 	if file != "" {
 		f.out.BuildID(t.Process, file, id)
 	}
@@ -112,7 +112,7 @@ func (f *Filter) readList(t *resolve.Thread, l *parse.Line) {
 		window = mappings.Window
 	}
 	f.window = max(f.window, window)
-	t.Note(l.Text)
+	t.Note(l.Text, l.Words())
 }
 
 // readObjects takes the modules that objects of JSON state, of the whole line or inside a string: they may follow the frames.
@@ -146,7 +146,7 @@ func (f *Filter) read(ctx context.Context, t *resolve.Thread, l *parse.Line) {
 		return
 	case dump:
 		p.Elements = append(p.Elements[:0], e)
-	case parse.HasMarkup(l.Text):
+	case l.HasMarkup():
 		f.readElements(l.Segment)
 	default:
 		p.Elements = p.Elements[:0]

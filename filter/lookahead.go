@@ -10,6 +10,7 @@ import (
 	"qss-filter/filter/frame"
 	"qss-filter/filter/guard"
 	"qss-filter/filter/mappings"
+	"qss-filter/filter/match"
 	"qss-filter/filter/parse"
 	"qss-filter/filter/resolve"
 	"qss-filter/filter/scan"
@@ -123,7 +124,7 @@ func (a *ahead) mayHold(line []byte) (before, passes bool) {
 	}()
 	body, _ := scan.CutEnd(line)
 	p := a.f.parser.ReadPrefix(body)
-	t := a.f.resolver.Processes.Thread(p, nil, nil, body)
+	t := a.f.resolver.Processes.Thread(p, nil, nil, body, match.Look(body))
 	text := body[p.Start:p.End]
 	if !a.holding() {
 		if !a.lacksMappings(t, body) {

@@ -154,7 +154,7 @@ func (h *proving) read(ctx context.Context, line []byte, number int) (found find
 	l := h.f.readLine(h.f.uncolored(line), number)
 	p := &h.f.parser.Prefix
 	named := p.Claimed.Of(l.Text)
-	if crashed, ok := prefix.Crashed(l.Text[p.Start:p.End]); ok {
+	if crashed, ok := prefix.Crashed(l.Text[p.Start:p.End], l.Words()); ok {
 		named = crashed.Of(l.Text[p.Start:p.End])
 	}
 	if h.holding() && len(named) > 0 && !bytes.Equal(named, h.named) {
@@ -204,7 +204,7 @@ func (h *proving) segment(ctx context.Context, t *resolve.Thread, l *parse.Line,
 
 // frames returns the frames of a segment that may be of a stack.
 func (h *proving) frames(l *parse.Line) (frames []parse.Frame) {
-	if parse.HasMarkup(l.Text) {
+	if l.HasMarkup() {
 		if fr, ok := element(l.Text); ok {
 			frames = append(frames, fr)
 		}

@@ -3,6 +3,7 @@ package frame
 import (
 	"bytes"
 
+	"qss-filter/filter/match"
 	"qss-filter/filter/scan"
 )
 
@@ -12,6 +13,7 @@ type Search struct {
 	table *Table
 	line  []byte
 	ahead []ahead // by the table's texts
+	marks match.Places
 	// begin is where the program's own words begin.
 	begin int
 	// left is how many bytes readers may still look at beside the frames that they find, below 0 where the line's are used up.
@@ -39,6 +41,7 @@ func (s *Search) Reset(line []byte) {
 		*s = *known.Search()
 	}
 	s.line, s.begin = line, 0
+	s.table.marks.Find(line, &s.marks)
 	for i := range s.ahead {
 		s.ahead[i].found, s.ahead[i].clear = false, 0
 	}
@@ -117,7 +120,7 @@ func (s *Search) scan(i, from, limit int) {
 	line, a, text := s.line[:limit], &s.ahead[i], &s.table.texts[i]
 	at := max(from, a.clear)
 	for s.spend(1) {
-		if at = indexFrom(line, text.literal, at); at < 0 {
+		if at = s.marks.Next(i, at); at < 0 || at+len(text.literal) > limit {
 			a.clear = max(a.clear, limit)
 			return
 		}

@@ -110,10 +110,12 @@ type Table struct {
 	texts []text
 	// byHex are the formats whose marks end in `0x` by the byte before that.
 	byHex [256][]*Format
-	// literals are those of all formats, each once. always are the texts of those that count in any state, alwaysHex those with a `0x`, and
-	// mapped those without one that count where mappings are known.
-	literals                  []match.Literal
-	always, alwaysHex, mapped [][]byte
+	// literals are those of all formats, each once.
+	literals []match.Literal
+	// candidates finds the literals that always count, and mapped those that count where mappings are known, too.
+	candidates, mapped *match.Scan
+	// marks finds the texts.
+	marks *match.Scan
 }
 
 // text is what a line is searched for.
@@ -167,17 +169,12 @@ func NewTable(formats ...Format) (*Table, error) {
 			t.literals[k].When |= l.When
 		}
 	}
-	for _, l := range t.literals {
-		switch {
-		case l.When == match.Absolute && !strings.Contains(l.Text, "0x"):
-			t.mapped = append(t.mapped, []byte(l.Text))
-		case l.When&match.Always == 0:
-		case strings.Contains(l.Text, "0x"):
-			t.alwaysHex = append(t.alwaysHex, []byte(l.Text))
-		default:
-			t.always = append(t.always, []byte(l.Text))
-		}
+	t.candidates, t.mapped = match.NewScan(t.literals, match.Always), match.NewScan(t.literals, match.Always|match.Absolute)
+	marks := make([]match.Literal, len(t.texts))
+	for i := range t.texts {
+		marks[i] = match.Literal{Text: string(t.texts[i].literal), When: match.Always}
 	}
+	t.marks = match.NewScan(marks, match.Always)
 	t.byHex['\t'], t.byHex['\n'] = t.byHex[' '], t.byHex[' ']
 	return t, nil
 }
@@ -204,7 +201,7 @@ func Literals() []match.Literal { return known.Literals() }
 // Literals returns those of all formats of the table.
 func (t *Table) Literals() []match.Literal { return append([]match.Literal(nil), t.literals...) }
 
-// Candidate reports, at the cost of a few searches, whether line can hold a frame worth looking for. Numbered lines without
+// Candidate reports, at the cost of one search, whether line can hold a frame worth looking for. Numbered lines without
 // a module count only where a stack is being renumbered, absolute addresses only where a process's mappings are known.
 func Candidate(line []byte, renumbering, mapped bool) bool {
 	return known.Candidate(line, renumbering, mapped)
@@ -215,15 +212,8 @@ func (t *Table) Candidate(line []byte, renumbering, mapped bool) bool {
 	if renumbering && bytes.IndexByte(line, '#') >= 0 {
 		return true
 	}
-	return bytes.Contains(line, hexPrefix) && (mapped || holdsAny(line, t.alwaysHex)) || holdsAny(line, t.always) || mapped && holdsAny(line, t.mapped)
-}
-
-// holdsAny reports whether line holds one of the texts.
-func holdsAny(line []byte, texts [][]byte) bool {
-	for _, text := range texts {
-		if bytes.Contains(line, text) {
-			return true
-		}
+	if mapped {
+		return t.mapped.Next(line, 0) >= 0
 	}
-	return false
+	return t.candidates.Next(line, 0) >= 0
 }

@@ -316,9 +316,14 @@ var (
 	memoryMap = []byte("Process memory map follows") // after the prefix ==PID==
 )
 
+// Words are in the texts that Announces, Heads and BuildID know.
+var Words = match.Subscribe(string(banner), string(memoryMap), string(dartBuildID), string(clickHouseHash), string(moduleField)+string(bar),
+	string(buildIDWord))
+
 // Announces returns how many lines after text are to be looked at whatever they hold, 0 for a text that announces nothing.
-func Announces(text []byte) int {
+func Announces(text []byte, words match.Words) int {
 	switch {
+	case !words.Any(Words):
 	case bytes.Contains(text, banner):
 		return bannerWindow
 	case bytes.Contains(text, memoryMap):
@@ -351,7 +356,12 @@ var (
 //	Module libfoo.so with build-id 67f5…
 //	Module|libfoo.so|1.2|libfoo.so|E774DB…0|0x7f3735d35000|0x7f3735ecefff|0   minidump-stackwalk, for machines
 //	(version 24.4.1.2088 (official build), build id: 6D0F…, git hash: …)     ClickHouse, of its only program
-func BuildID(text []byte) (module []byte, id symsrc.BuildID, ok bool) {
+//
+// words are those that the text holds.
+func BuildID(text []byte, words match.Words) (module []byte, id symsrc.BuildID, ok bool) {
+	if !words.Any(Words) {
+		return nil, "", false
+	}
 	if i := bytes.Index(text, dartBuildID); i >= 0 {
 		digits, _, closed := bytes.Cut(text[i+len(dartBuildID):], []byte("'"))
 		id = symsrc.ReadBuildID(digits)

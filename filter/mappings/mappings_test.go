@@ -73,7 +73,7 @@ func TestAnnounces(t *testing.T) {
 	for text, want := range map[string]int{
 		"*** *** *** *** *** ***": 40, "==12==Process memory map follows:": mappings.Window, "*** ***": 0, "": 0,
 	} {
-		if got := mappings.Announces([]byte(text)); got != want {
+		if got := mappings.Announces([]byte(text), match.Look([]byte(text))); got != want {
 			t.Errorf("%q: %d, want %d", text, got, want)
 		}
 	}
@@ -101,13 +101,13 @@ func TestBuildID(t *testing.T) {
 		{"<Fatal> BaseDaemon: (version 24.4.1.2088 (official build), build id: 67F5BD, git hash: 1a2b) (from thread 4100)", "clickhouse", "67f5bd"},
 		{"Module|/usr/lib/libc.so.6|2.36|libc.so.6|E774DB9F26B16CD093172A8243F8547F0|0x7f3735d35000|0x7f3735ecefff|0", "libc.so.6", "9fdb74e7b126d06c93172a8243f8547f"},
 	} {
-		module, id, ok := mappings.BuildID([]byte(c.text))
+		module, id, ok := mappings.BuildID([]byte(c.text), match.Look([]byte(c.text)))
 		if !ok || string(module) != c.module || (module == nil) != (c.module == "") || id.String() != c.id {
 			t.Errorf("%q: %q, %q, %v", c.text, module, id, ok)
 		}
 	}
 	for _, text := range []string{"Module libfoo.so with build-id <none>", "Module libfoo.so from rpm foo, build-id=<none>"} {
-		module, id, ok := mappings.BuildID([]byte(text))
+		module, id, ok := mappings.BuildID([]byte(text), match.Look([]byte(text)))
 		if written, unread := id.Unread(); !ok || string(module) != "libfoo.so" || !unread || written != "<none>" {
 			t.Errorf("%q: %q, %q, %v", text, module, id.Text(), ok)
 		}
@@ -115,7 +115,7 @@ func TestBuildID(t *testing.T) {
 	for _, text := range []string{"", "build_id: '369f8e", "build_id: ''", "build-id 67f5bd", "Module  with build-id 67f5", "Module a without build-id.", "Module a has an odd build-id xyz",
 		"(version 24.4.1, no build id, git hash: 1a2b)", "see the build, git hash: 1a2b",
 		"Module|app.exe|1|app.pdb|669008F7B6EE44058CBD5F21BEB5B5CFe|0x1|0x2|1", "Module|a"} {
-		if module, id, ok := mappings.BuildID([]byte(text)); ok {
+		if module, id, ok := mappings.BuildID([]byte(text), match.Look([]byte(text))); ok {
 			t.Errorf("%q: %q, %q", text, module, id)
 		}
 	}
@@ -133,7 +133,7 @@ func FuzzParse(f *testing.F) {
 		if ok && (m.Last < m.Start || len(m.Mode) > 3 || len(m.Path) > len(line)) {
 			t.Fatalf("%q: %+v", line, m)
 		}
-		mappings.BuildID(line)
-		mappings.Announces(line)
+		mappings.BuildID(line, match.Look(line))
+		mappings.Announces(line, match.Look(line))
 	})
 }

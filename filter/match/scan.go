@@ -3,6 +3,7 @@ package match
 import (
 	"bytes"
 	"math/bits"
+	"slices"
 )
 
 // Scan finds literals in a buffer. Of each literal four bytes are searched for, and the literals are divided into eight sets. table and
@@ -12,6 +13,7 @@ type Scan struct {
 	sets  [Sets][]chosen
 	table [32 * Width]byte
 	class [Width][256]byte
+	n     int // literals
 }
 
 const (
@@ -24,12 +26,13 @@ const (
 // chosen is a literal, and the offset in it of the bytes that are searched for.
 type chosen struct {
 	literal *Literal
+	number  int // of the literal
 	at      int
 }
 
 // NewScan returns the search for the literals that count in one of the states of when.
 func NewScan(literals []Literal, when When) *Scan {
-	s := &Scan{}
+	s := &Scan{n: len(literals)}
 	for i := range literals {
 		l := &literals[i]
 		if l.When&when == 0 {
@@ -39,7 +42,7 @@ func NewScan(literals []Literal, when When) *Scan {
 		if !ok {
 			p.set = i % Sets
 		}
-		s.sets[p.set] = append(s.sets[p.set], chosen{l, p.at})
+		s.sets[p.set] = append(s.sets[p.set], chosen{l, i, p.at})
 		for pos := range Width {
 			for _, c := range l.Bytes(p.at + pos) {
 				s.add(pos, c, 1<<p.set)
@@ -69,6 +72,51 @@ func (s *Scan) Next(b []byte, from int) int {
 			for k := range of {
 				if l := of[k].literal; l.stands(b, i-of[k].at) && fits(l, b, i-of[k].at) {
 					return i
+				}
+			}
+		}
+	}
+}
+
+// Places are where the literals of a Scan stand in a line, by their numbers in its list.
+type Places struct{ of [][]int32 }
+
+// Next returns the first place of a literal at or after from, −1 if there is none.
+func (p *Places) Next(literal, from int) int {
+	all := p.of[literal]
+	if len(all) == 0 || int(all[len(all)-1]) < from {
+		return -1
+	}
+	if int(all[0]) >= from {
+		return int(all[0])
+	}
+	i, _ := slices.BinarySearch(all, int32(from))
+	return int(all[i])
+}
+
+// Find finds all places of the literals in a line, in one pass, whatever stands around them.
+func (s *Scan) Find(line []byte, p *Places) {
+	for len(p.of) < s.n {
+		p.of = append(p.of, nil)
+	}
+	for i := range p.of {
+		p.of[i] = p.of[i][:0]
+	}
+	s.each(line, func(number, at int) { p.of[number] = append(p.of[number], int32(at)) })
+}
+
+// each calls found for each place of each literal in a line.
+func (s *Scan) each(line []byte, found func(number, at int)) {
+	for i := 0; ; i++ {
+		i += find(line[i:], s)
+		if i >= len(line) {
+			return
+		}
+		for in := s.at(line, i); in != 0; in &= in - 1 {
+			of := s.sets[bits.TrailingZeros8(in)]
+			for k := range of {
+				if c := &of[k]; c.literal.stands(line, i-c.at) {
+					found(c.number, i-c.at)
 				}
 			}
 		}

@@ -2,15 +2,37 @@
 
 package match
 
+const (
+	// least is how many bytes the vector search needs.
+	least = 32 + Width - 1
+	// short is the length of a text up to which it is copied to where bytes follow it.
+	short = 64
+)
+
 // find returns the offset of the first four bytes that one of the sets has, or len(b).
 func find(b []byte, s *Scan) int {
+	if !haveVector {
+		return findPortable(b, s)
+	}
 	i := 0
-	for haveVector && len(b)-i >= 64 {
+	for len(b)-i >= short {
 		i += vector(&b[i], len(b)-i, &s.table)
 		if s.at(b, i) != 0 {
 			return i
 		}
 		i++ // nibbles of different literals, or a position near the end
 	}
-	return i + findPortable(b[i:], s)
+	if i == len(b) {
+		return i
+	}
+	var tail [short + least]byte
+	n := copy(tail[:short], b[i:])
+	for k := 0; ; k++ {
+		if k += vector(&tail[k], n+least-k, &s.table); k >= n {
+			return len(b)
+		}
+		if s.at(b, i+k) != 0 {
+			return i + k
+		}
+	}
 }

@@ -44,7 +44,7 @@ func (p *Parser) Join(l *Line, j *Joint) {
 	case len(j.Before) > 0:
 		l.Owner, l.Object = p.Prefix, l.Body
 		l.Owner.Claimed = prefix.Span{}
-		l.Before, l.Text, l.After = l.Body[:j.From], p.joined(j.Before, l.Body[j.From:j.To]), l.line[j.To:]
+		l.Before, l.Text, l.After, l.looked = l.Body[:j.From], p.joined(j.Before, l.Body[j.From:j.To]), l.line[j.To:], false
 		p.ReadPrefix(l.Text)
 		l.Start, l.End = p.Prefix.Start, p.Prefix.End
 		l.settle(true, true)

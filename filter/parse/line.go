@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"qss-filter/filter/frame"
+	"qss-filter/filter/match"
 	"qss-filter/filter/prefix"
 	"qss-filter/filter/scan"
 	"qss-filter/markup"
@@ -32,6 +33,8 @@ type Line struct {
 	begin  int     // of Object
 	pos    int     // up to which the line was read
 	joint  *Joint  // nil unless the line is one part of several
+	words  match.Words
+	looked bool // at Text, for words
 	last   bool
 }
 
@@ -42,7 +45,7 @@ func (p *Parser) Line(line []byte) *Line {
 	p.whole = p.whole[:0]
 	body, end := scan.CutEnd(line)
 	l.line, l.Body, l.Before, l.After, l.Object, l.pieces, l.pos, l.last = line, body, nil, end, nil, nil, 0, false
-	l.Segment, l.joint, l.Inside = Segment{Text: body, Sep: end}, nil, false
+	l.Segment, l.joint, l.Inside, l.looked = Segment{Text: body, Sep: end}, nil, false, false
 	if len(end) == 0 {
 		l.Sep = lineBreak
 	}
@@ -70,6 +73,17 @@ func (p *Parser) LineAt(line []byte, number int) *Line {
 	}
 	return l
 }
+
+// Words returns which readers the segment at hand may mean something to.
+func (l *Line) Words() match.Words {
+	if !l.looked {
+		l.words, l.looked = match.Look(l.Text), true
+	}
+	return l.words
+}
+
+// HasMarkup reports whether the segment at hand may hold a markup element.
+func (l *Line) HasMarkup() bool { return l.Words().Any(MarkupWords) }
 
 // readBare reads the bt element that a line is, if it is well-formed.
 func (p *Parser) readBare(body []byte) bool {
@@ -108,7 +122,7 @@ func (p *Parser) Next(l *Line) bool {
 	} else if l.XML != OutsideXML {
 		l.Sep = lineBreak
 	}
-	p.Quoted, l.Inside = l.JSON, true
+	p.Quoted, l.Inside, l.looked = l.JSON, true, false
 	l.pieces, l.pos = l.pieces[1:], end
 	if l.last {
 		l.After = l.line[end:]
@@ -132,7 +146,7 @@ func (p *Parser) Next(l *Line) bool {
 
 // goOn lets a piece, from an offset in the line on, go on with what has left, whose length it returns. from is where the piece before it ends.
 func (p *Parser) goOn(l *Line, left []byte, from, at int) int {
-	l.Before, l.Text = l.Body[from:at], p.joined(left, l.Body[at:l.pos])
+	l.Before, l.Text, l.looked = l.Body[from:at], p.joined(left, l.Body[at:l.pos]), false
 	p.ReadPrefix(l.Text)
 	return len(left)
 }

@@ -1,6 +1,10 @@
 package parse
 
-import "bytes"
+import (
+	"bytes"
+
+	"qss-filter/filter/match"
+)
 
 // Segment is a piece of text that is treated as one line: a line without its end, or a part of a JSON string.
 type Segment struct {
@@ -21,6 +25,9 @@ type Segment struct {
 
 // Own returns the text without what has left.
 func (s *Segment) Own() []byte { return s.Text[s.Left:] }
+
+// MarkupWords are in a text that may hold a markup element.
+var MarkupWords = match.Subscribe(string(OpenBraces), string(openAngles))
 
 // HasMarkup reports whether text may hold a markup element.
 func HasMarkup(text []byte) bool {

@@ -3,6 +3,7 @@ package prefix
 import (
 	"bytes"
 
+	"qss-filter/filter/match"
 	"qss-filter/filter/scan"
 )
 
@@ -13,6 +14,9 @@ type headline struct {
 	after  [2]string
 	with   string
 }
+
+// crashedWords are in the headlines, and in front of a process ID that is marked.
+var crashedWords = match.Subscribe("==", "pid: ", "pid=", "PID", "Process ")
 
 // headlines lists what crash reporters write of the process that crashed; most are processes of their own.
 var headlines = [...]headline{
@@ -29,8 +33,11 @@ var headlines = [...]headline{
 // Crashed finds the process that a headline of a crash report names in a program's text: debuggerd, Tizen's crash-manager,
 // Java's hs_err, glog, ThreadSanitizer, systemd-coredump and eu-stack, and `==PID==` of the sanitizers and valgrind where no prefix before it was recognized. The
 // frames below belong to that process, whichever process has written them. The span counts from text[0]; no more than
-// 512 bytes are looked at.
-func Crashed(text []byte) (pid Span, ok bool) {
+// 512 bytes are looked at. words are those that the text, or one around it, holds.
+func Crashed(text []byte, words match.Words) (pid Span, ok bool) {
+	if !words.Any(crashedWords) {
+		return pid, false
+	}
 	if len(text) > maxRead {
 		text = text[:maxRead]
 	}
@@ -38,10 +45,6 @@ func Crashed(text []byte) (pid Span, ok bool) {
 		if pid, ok := marked(text, i); ok {
 			return pid, true
 		}
-	}
-	if !bytes.Contains(text, []byte("pid")) && !bytes.Contains(text, []byte("PID")) &&
-		!bytes.Contains(text, []byte("Process ")) {
-		return pid, false
 	}
 	for i := range headlines {
 		h := &headlines[i]

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"qss-filter/filter/match"
 	"qss-filter/filter/prefix"
 	"qss-filter/filter/prefix/prefixtest"
 )
@@ -42,7 +43,7 @@ func check(t *testing.T, r *prefix.Reader, line []byte) {
 	}
 	p.AppendThread(nil, line, prefix.ByHostPID)
 	prefix.IsHeader(line)
-	if pid, ok := prefix.Crashed(line); ok && len(bytes.Trim(pid.Of(line), "0123456789")) > 0 {
+	if pid, ok := prefix.Crashed(line, match.Look(line)); ok && len(bytes.Trim(pid.Of(line), "0123456789")) > 0 {
 		t.Fatalf("%q names %q", line, pid.Of(line))
 	}
 	j := prefix.JSONKey(line)
@@ -91,7 +92,7 @@ func TestNoAllocation(t *testing.T) {
 		if n := testing.AllocsPerRun(10, func() {
 			p := r.Read(line)
 			key = p.AppendKey(key[:0], line, prefix.ByAuto)
-			prefix.Crashed(line)
+			prefix.Crashed(line, match.Look(line))
 			j := prefix.JSONKey(line)
 			key = j.AppendKey(key, line, prefix.ByAuto)
 		}); n > 0 {
@@ -125,7 +126,7 @@ func BenchmarkRead(b *testing.B) {
 func BenchmarkCrashed(b *testing.B) {
 	line := []byte(payload[0])
 	for b.Loop() {
-		if _, ok := prefix.Crashed(line); ok {
+		if _, ok := prefix.Crashed(line, match.Look(line)); ok {
 			b.Fatal("a frame names no process")
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"qss-filter/filter/match"
 	"qss-filter/filter/prefix"
 	"qss-filter/filter/prefix/prefixtest"
 )
@@ -145,7 +146,7 @@ func TestCrashed(t *testing.T) {
 		"a==1==b":                                                                 "", "====1====": "", "==1=": "", "== 1 ==": "", "==": "",
 		"CPU: 4 PID: 3255 Comm: bash": "", "pid: ": "", "PID": "",
 	} {
-		pid, ok := prefix.Crashed([]byte(text))
+		pid, ok := prefix.Crashed([]byte(text), match.Look([]byte(text)))
 		got := ""
 		if ok {
 			got = string(pid.Of([]byte(text)))

@@ -5,6 +5,7 @@ import (
 	"os"
 	"testing"
 
+	"qss-filter/filter/match"
 	"qss-filter/filter/prefix"
 )
 
@@ -31,7 +32,7 @@ func TestSampleLines(t *testing.T) {
 			t.Errorf("%q after other lines is %v", text, again.Kind)
 		}
 		got := ""
-		if pid, ok := prefix.Crashed(text); ok {
+		if pid, ok := prefix.Crashed(text, match.Look(text)); ok {
 			got = string(pid.Of(text))
 		}
 		if got != crashed {

@@ -1,6 +1,10 @@
 package resolve
 
-import "bytes"
+import (
+	"bytes"
+
+	"qss-filter/filter/match"
+)
 
 // headline is what a headline says of the stacks below it.
 type headline uint8
@@ -78,8 +82,16 @@ var (
 	crashInformation = []byte("Crash Information")
 )
 
-// Note notes the headline that a text of the thread may be, and forgets what is not of the program that the next frames are of.
-func (t *Thread) Note(text []byte) {
+// headlineWords are in headlines, and in what else a thread notes.
+var headlineWords = match.Subscribe(string(SanitizerWord), string(RuntimeError), string(onShard), string(inShard), string(depthWord), string(framesKey),
+	string(atPC), string(testRun), string(testsRun), string(dumpedWord), string(crashInformation), string(sumWord))
+
+// Note notes the headline that a text of the thread may be, by the words that it holds, and forgets what is not of the program that the next frames
+// are of.
+func (t *Thread) Note(text []byte, words match.Words) {
+	if !words.Any(headlineWords) && !t.Emitter.started {
+		return
+	}
 	before := t.Emitter.headlines
 	t.Emitter.note(text)
 	if t.Emitter.headlines != before {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"qss-filter/ctxstate"
+	"qss-filter/filter/match"
 	"qss-filter/filter/prefix"
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/javamap"
@@ -159,12 +160,12 @@ func (o *Processes) forget() {
 
 // Thread returns the thread that has written a text with the loggers' prefixes p. If the text is a string in a JSON object, outer
 // has the prefixes of the object's line, outerLine. Otherwise both are nil.
-func (o *Processes) Thread(p, outer *prefix.Prefix, outerLine, text []byte) *Thread {
+func (o *Processes) Thread(p, outer *prefix.Prefix, outerLine, text []byte, words match.Words) *Thread {
 	claimed := p.Claimed.Of(text)
 	at := prefix.Origin{Prefix: p, Line: text, Outer: outer, OuterLine: outerLine}
 	t := o.Writer(p, outer, outerLine, text)
 	if len(claimed) == 0 {
-		if pid, ok := prefix.Crashed(text[p.Start:p.End]); ok {
+		if pid, ok := prefix.Crashed(text[p.Start:p.End], words); ok {
 			claimed = pid.Of(text[p.Start:p.End])
 		}
 	}

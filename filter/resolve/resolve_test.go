@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"qss-filter/filter/match"
 	"qss-filter/filter/parse"
 	"qss-filter/filter/resolve"
 	"qss-filter/markup"
@@ -23,7 +24,7 @@ func (s *recorded) Frames(_ context.Context, q symsrc.Addr) symsrc.Answer {
 // thread returns the thread that writes a text, with the text's prefixes read.
 func thread(r *resolve.Resolver, text string) *resolve.Thread {
 	var p parse.Parser
-	return r.Processes.Thread(p.ReadPrefix([]byte(text)), nil, nil, []byte(text))
+	return r.Processes.Thread(p.ReadPrefix([]byte(text)), nil, nil, []byte(text), match.All)
 }
 
 // frames returns the answers of the frames of a text, as `function` or the reason.
@@ -55,7 +56,7 @@ func TestProcesses(t *testing.T) {
 	if again := thread(r, a); again != first || thread(r, a).Process == thread(r, b).Process || thread(r, "x") != r.Processes.Unnamed {
 		t.Error("processes are not told apart by their IDs")
 	}
-	mapping, _, _ := r.ApplyListed(thread(r, a), []byte("1000-2000 r-xp 00000000 08:01 7 /a.so"), 1)
+	mapping, _, _ := r.ApplyListed(thread(r, a), []byte("1000-2000 r-xp 00000000 08:01 7 /a.so"), match.All, 1)
 	if !mapping || !r.Mapped {
 		t.Fatal("a mapping was not read")
 	}
@@ -102,7 +103,7 @@ func TestAdjustMarkup(t *testing.T) {
 		s := &recorded{}
 		r := resolve.New(resolve.Options{Symbols: s, Adjust: c.adjust})
 		th := thread(r, c.header)
-		th.Note([]byte(c.header))
+		th.Note([]byte(c.header), match.Look([]byte(c.header)))
 		th.Space.AddModule(markup.ModuleFields{ID: 1, Name: "/a.so", BuildID: "\x01"})
 		if _, err := th.Space.AddMMap(markup.MMapFields{Start: 0x1000, Size: 0x1000, ModuleID: 1, Mode: "rx"}); err != nil {
 			t.Fatal(err)

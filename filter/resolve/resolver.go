@@ -33,6 +33,7 @@ import (
 	"unsafe"
 
 	"qss-filter/filter/mappings"
+	"qss-filter/filter/match"
 	"qss-filter/filter/prefix"
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/javamap"
@@ -153,15 +154,15 @@ func (r *Resolver) LacksMappings(t *Thread) bool { return t.Space.Empty() && r.l
 
 // ApplyListed applies a line of a list of mappings, or one that states a build ID. mapping is set for the former. file and id are
 // set for the latter.
-func (r *Resolver) ApplyListed(t *Thread, text []byte, line int) (mapping bool, file string, id symsrc.BuildID) {
-	if name, stated, ok := mappings.BuildID(text); ok {
+func (r *Resolver) ApplyListed(t *Thread, text []byte, words match.Words, line int) (mapping bool, file string, id symsrc.BuildID) {
+	if name, stated, ok := mappings.BuildID(text, words); ok {
 		if id, file = stated, string(name); name == nil {
 			file, t.dart = string(dartLibrary), id
 		} else {
 			r.Processes.addBuildID(t.Process, file, id)
 		}
 	}
-	if mappings.Heads(text) {
+	if words.Any(mappings.Words) && mappings.Heads(text) {
 		t.Space.EndList()
 	}
 	if mapping = ReadMapping(t.Space, text, line); mapping {
