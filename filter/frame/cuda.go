@@ -40,10 +40,10 @@ func readCUDA(s *Search, line []byte, at, from int, f *Frame) bool {
 		return false
 	}
 	from = max(from, at-maxHostFrame)
-	if s.spendFast(at - from); !bytes.Contains(line[from:at], hostFrame) {
+	start := s.needed
+	if start < from {
 		return false
 	}
-	start := from + s.lastIndex(line[from:at], hostFrame)
 	*f = Frame{Whole: span(start, e+1), Off: span(at, e), Offset: off, Space: symsrc.InImage, Convention: Raw}
 	text := span(start+len(hostFrame), scan.BackSpaces(line, start+len(hostFrame), at-1))
 	if f.Module = cudaModule(line, text); !f.Module.Empty() {

@@ -62,8 +62,8 @@ func (s *Search) binaryFile(line []byte, from, end int) int {
 	if end <= from {
 		return -1
 	}
-	start := from + s.lastIndex(line[from:end], []byte(words))
-	if start < from || start+len(words) == end {
+	start := s.needed
+	if start < from || start+len(words) >= end {
 		return -1
 	}
 	return start + len(words)

@@ -23,11 +23,10 @@ var (
 func readFields(s *Search, line []byte, o, from int, f *Frame) bool {
 	// Fields that belong together stand near each other, and never after the next module's.
 	back := max(from, o-maxModule)
-	m := s.lastIndex(line[back:o], moduleKey)
-	if m < 0 {
+	m := s.needed
+	if m < back || m+len(moduleKey) > o {
 		return false
 	}
-	m += back
 	offStart := o + len(offset0x) - 2
 	off, end, ok := scan.Address(line, offStart)
 	if !ok {

@@ -26,7 +26,7 @@ func readPyTorch(s *Search, line []byte, plus, from int, f *Frame) bool {
 	path := addrEnd + len(" in ")
 	end := s.parenEnd(line, path)
 	from = max(from, plus-maxName)
-	start := from + s.lastIndex(line[from:plus], []byte("frame #"))
+	start := s.needed
 	if end < 0 || start < from {
 		return false
 	}
@@ -56,7 +56,7 @@ func readPyTorchPlain(s *Search, line []byte, at, from int, f *Frame) bool {
 		return false
 	}
 	from = max(from, at-2*maxModule)
-	start := from + s.lastIndex(line[from:end], []byte("frame #"))
+	start := s.needed
 	if start < from {
 		return false
 	}
@@ -83,7 +83,7 @@ func readPyTorchAndroid(s *Search, line []byte, at, from int, f *Frame) bool {
 		return false
 	}
 	from = max(from, at-2*maxModule)
-	start := from + s.lastIndex(line[from:at], []byte("frame #"))
+	start := s.needed
 	if start < from {
 		return false
 	}

@@ -14,6 +14,8 @@ type Search struct {
 	line  []byte
 	ahead []ahead // by the table's texts
 	marks match.Places
+	// needed is where the text that the format at hand needs stands the last time before its mark.
+	needed int
 	// begin is where the program's own words begin.
 	begin int
 	// left is how many bytes readers may still look at beside the frames that they find, below 0 where the line's are used up.
@@ -141,14 +143,22 @@ func (s *Search) scan(i, from, limit int) {
 }
 
 // readAny asks one format after another.
-func (s *Search) readAny(formats []*Format, line []byte, at, from int, f *Frame) bool {
-	for _, format := range formats {
-		if format.Read(s, line, at, from, f) {
+func (s *Search) readAny(formats []row, line []byte, at, from int, f *Frame) bool {
+	for i := range formats {
+		if format := &formats[i]; s.has(format, at) && format.Read(s, line, at, from, f) {
 			f.Family = format.Name
 			return true
 		}
 	}
 	return false
+}
+
+// has reports whether the text that a format needs stands before line[at].
+func (s *Search) has(r *row, at int) bool {
+	if r.needs > 0 {
+		s.needed = s.marks.Last(r.needs, at)
+	}
+	return r.needs == 0 || s.needed >= 0
 }
 
 // readHex asks those formats that the bytes beside the number at line[at] allow.
@@ -165,9 +175,9 @@ func (s *Search) readHex(line []byte, at, from int, f *Frame) bool {
 	if before == '+' {
 		next = nextByte(line, at)
 	}
-	for _, format := range may {
-		start := at
-		if format.Next != 0 && format.Next != next {
+	for i := range may {
+		format, start := &may[i], at
+		if format.Next != 0 && format.Next != next || !s.has(format, at) {
 			continue
 		}
 		if n := len(format.Mark) - len("0x"); n > 1 || before == '+' {

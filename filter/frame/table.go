@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"qss-filter/filter/match"
@@ -19,6 +20,8 @@ type Format struct {
 	Mark string
 	// Next is the byte after the number that a Mark of `+0x` begins, 0 for any.
 	Next byte
+	// Needs is a text that stands before the mark, "" for any. Search.needed is where it stands the last time when Read is called.
+	Needs string
 	// Literals are texts of which a line holds one that has such a frame for the stream to stop at it, in the states that they name.
 	Literals []match.Literal
 	// Read reads the frame whose mark stands at line[at] into f, and reports whether there is one; of marks that end in `0x`, but not in
@@ -31,75 +34,75 @@ type Format struct {
 // formats are the known formats. Those with the same mark stand together and are asked in this order. Of frames of different marks
 // the one that begins first wins, and of overlapping ones that of the mark listed first.
 var formats = [...]Format{
-	{"sanitizer", "#", 0, stopAt(plusHex), readNumbered, "    #0 0x55aefc1432a3  (/bin/crash+0x1182a3) (BuildId: 8fe381949ea8c764)"},
-	{"android", "#", 0, stopAt(pcWord), readAndroid, "    #05 pc 00000c6f  /system/xbin/crasher (f+16) (BuildId: ab12)"},
-	{"systemd", "#", 0, stopAt(plusSpaceHex), readSystemd, "   #0  0x00007fd2dab662a2 raise (libc.so.6 + 0x3d2a2)"},
-	{"gdb", "#", 0, stopAt(address), readGDB, "#6  0x00007ffff7a4524a in __libc_start_call_main () from /lib/libc.so.6"},
-	{"chromium", "#", 0, stopAt(plusHex), readChromium, "#00 0x7324d92d /data/app-lib/libbase.cr.so+0x0006992d"},
-	{"envoy", "#", 0, stopAt(bracketHex), readEnvoy, "[critical][backtrace] #1: [0x5564bb12b48f]"},
-	{"mozilla", "#", 0, stopAt(plusHex), readMozilla, "#02: main[/usr/lib/firefox/firefox +0x1234]"},
-	{"dart", "#", 0, stopAt(plusHex), readDart, "    #00 abs 0000007af71c4903 virt 000000000019e903 _kDartIsolateSnapshotInstructions+0xd7dc3"},
-	{"backward", "#", 0, stopAt(atAddress), readBackward, `#6    Object "./a.out", at 0x4019d8, in main`},
-	{"boost", "#", 0, stopAt(numberZeros, address), readBoost, " 0# 0x000055DDD336E66D in ./prog"},
-	{"numbered", "#", 0, stopAt(address, number), readNumberOnly, "#0 0x55cfe9dfc549 base::debug::CollectStackTrace()"},
-	{"glibc", "+0x", ')', stopAt(plusHex), readGlibc, "bin/bt(exported_fn+0x5)[0x55f32546c255]"},
-	{"sentence", "+0x", ')', stopAt(plusHex), readSentence, "SUMMARY: AddressSanitizer: heap-use-after-free (/bin/crash+0x1182a3)"},
-	{"wine", "+0x", ')', stopAt(plusHex), readWine, "=>0 0xf75477ea in libc.so.6 (+0x1357ea) (0x00000003)"},
-	{"unreal", "+0x", ')', stopAt(plusHex), readUnrealNamed, "0x0000faf7669603c8 libc.so.6!abort(+0x17f)"},
-	{"kernel", "+0x", '/', stopAt(plusHex), readKernel, " lkdtm_WARNING+0x28/0x30 [lkdtm 6c2215028606bda50de823490723dc4bc5bf46f9]"},
-	{"hs_err", "+0x", ']', stopAt(plusHex), readHsErr, "C  [libhs.so+0x10f9]  inner+0x0"},
-	{"eu-stack", "+0x", 0, stopAt(plusHex), readElfutils, "    [67f5bdb4012f5b0a8a8fb71a3b6e6b5c1d0e9f00]@0x555555554000+0x13ab"},
-	{"faulthandler", "+0x", ' ', stopAt(plusHex), readFaulthandler, `  Binary file "/usr/lib/libc.so.6", at +0x3def0 [0x77b73226bef0]`},
-	{"perf", "+0x", ' ', stopAt(plusHex), readPerf, "\t           14645 handle_amd+0x25 (/usr/lib/ld-linux-x86-64.so.2)"},
-	{"seastar", "+0x", 0, stopAt(plusHex), readSeastarPath, "Backtrace: /opt/scylladb/scylla+0x3c53042 0x3c52380"},
-	{"tizen", "] + 0x", 0, stopAt(plusSpaceHex), readTizen, " 0: strcat + 0x12d (0xb74d57ad) [/lib/libc.so.6] + 0x747ad"},
-	{"pytorch", "+ 0x", 0, stopAt(plusSpaceHex), readPyTorch, "frame #5: <unknown function> + 0x6a60c9 (0x7efd970910c9 in /opt/lib/libtorch_python.so)"},
-	{"stackwalk", "+ 0x", 0, stopAt(plusSpaceHex), readStackwalk, " 1  libc-2.23.so + 0xf302d"},
-	{"stackwalk", "|0x", 0, stopAt(barHex), readStackwalkFields, "0|1|libc-2.23.so||||0xf302d"},
-	{"fields", "offset=0x", 0, stopAt(offsetHex), readFields, "[frame=0 pc=0x5575 module=/bin/crash offset=0x1182a3 func=<null> src=<null>:0:0]"},
-	{"faulthandler", "[0x", 0, stopAt(bracketHex), readFaulthandlerPlain, `  Binary file "/opt/python/python" [0x4b53b0]`},
-	{"pytorch", "[0x", 0, stopAt(bracketHex), readPyTorchPlain, "frame #60: python() [0x4fdc87]"},
-	{"pytorch", "[0x", 0, stopAt(address), readPyTorchAndroid, " frame #3\tc10::Error::Error(c10::SourceLocation)[0x7b1c2d3e4f]\t"},
-	{"cuda", "[0x", 0, stopAt(bracketHex), readCUDA, "=========     Host Frame:./demo [0x2a59]"},
-	{"glibc", "[0x", 0, stopAt(bracketHex), readGlibcPlain, "./bt-nopie() [0x4011a6]"},
-	{"glibc", "[0x", 0, stopAt(bracketHex), readStraceOther, " > [vdso]() [0xa2c]"},
-	{"v8", "[0x", 0, stopAt(address), readV8, " [0x7f6b13882bf1]"},
-	{"glog", " 0x", 0, stopAt(address), readGlog, "    @     0x555b673f4215 ns::outer()"},
-	{"rust", " 0x", 0, stopAt(address), readRust, "   0:     0x55ad5b264e0a - <unknown>"},
-	{"haproxy", " 0x", 0, stopAt(address), readHAProxy, "| 0x7f39d0174050 [48 c7 c0 0f 00 00 00 0f]: libc:+0x3c050"},
-	{"clickhouse", " @ 0x", 0, stopAt(atHex), readClickHouse, "5. DB::executeQuery() @ 0x000000000a1b2c3d in /usr/bin/clickhouse"},
-	{"bpftrace", " 0x", 0, stopAt(address), readBpftraceUnknown, "\t55889bb84160 0x55889bb84160 ([unknown])"},
-	{"node", ": 0x", 0, stopAt(address), readNode, " 4: 0x10fb205  [node]"},
-	{"v8", ": 0x", 0, stopAt(address), readV8Numbered, " 1: 0xb29b0f4"},
-	{"zig", "?: 0x", 0, stopAt(address), readZig, "???:?:?: 0x7f5e2c84527f in __libc_start_call_main (???)"},
-	{"julia", "ip: 0x", 0, stopAt(address), readJulia, "unknown function (ip: 0x7f48deb04a30)"},
-	{"unreal", "(0x", 0, stopAt(unrealWord), readUnreal, "[Callstack] 0x0000000004bd0c64 CarlaUnreal!UnknownFunction(0x49d0c63)"},
-	{"esp-idf", " 0x", 0, stopAt(address), readESPBacktrace, "Backtrace: 0x40085cd7:0x3ffb47e0 0x40085b84:0x3ffb47f0 |<-CORRUPTED"},
-	{"esp-idf", ":0x", 0, stopAt(address), readESPBacktrace, "Backtrace:0x40085cd7:0x3ffb47e0 0x40085b84:0x3ffb47f0"},
-	{"esp-idf", ": 0x", 0, stopAt(address), readESPRegister, "MEPC    : 0x42007bd6  RA      : 0x42007bd0  SP      : 0x3fc98fa0"},
-	{"zephyr", " 0x", 0, stopAt(address), readZephyr, "E: Faulting instruction address (r15/pc): 0x00023c8a"},
-	{"swift", " 0x", 0, stopAt(address), readSwiftText, "1 [ra]          0x00007f8a3e6a1d90 <unknown> in libc.so.6"},
-	{"webkit", " 0x", 0, stopAt(address), readWebKit, "16  0x7f1644eaa5c3 cc::ThreadProxy::BeginMainFrame()"},
-	{"valgrind", " 0x", 0, stopAt(address), readValgrind, "==6151==    by 0x10937A: demo::Widget::poke(int) (crash.cc:19)"},
-	{"esp8266", "=0x", 0, stopAt(address), readBoardWord, "epc1=0x40201234 epc2=0x00000000 epc3=0x00000000 excvaddr=0x00000000 depc=0x00000000"},
-	{"go", "=0x", 0, stopAt(address), readGo, "[signal SIGSEGV: segmentation violation code=0x1 addr=0x0 pc=0x49e471]"},
-	{"tizen", " 0x", 0, stopAt(address), readTizenAddress, "0x00007f8b2c3d4e5f: name() from /usr/lib/libx.so"},
-	{"seastar", " 0x", 0, stopAt(address), readSeastarAddress, "Reactor stalled for 8 ms on shard 0. Backtrace: 0x3c53042 0x3c52380"},
-	{"llvm", " 0x", 0, stopAt(address), readPrettyStack, "1  libLLVM.so.22.1      0x00007f4a49eb5fd3 llvm::sys::RunSignalHandlers() + 131"},
-	{"op-tee", " 0x", 0, stopAt(address), readOPTEE, "D/TC:4 0  0x000000003f0080ac"},
-	{"fault", " ip", 0, stopAt(segfaultWord, ipColon), readFault, "traps: a.out[7] trap invalid opcode ip:401136 sp:7ffc0b2a1c58 error:0 in a.out[401000+1000]"},
-	{"fault", ": unhandled ", 0, stopAt(unhandled), readFaultARM, "a.out[7]: unhandled exception: DABT (lower EL), ESR 0x92000006, level 2 translation fault in a.out[7a4,aaaab0a90000+1000]"},
-	{"fault", ": unhandled ", 0, stopAt(unhandled), readFaultSignal, "a.out[7]: unhandled signal 11 code 0x1 at 0x0000000000000000 in a.out[7a4,2aaaaaa000+1000]"},
-	{"fault", " nip ", 0, stopAt(segfaultWord), readFaultPowerPC, "a.out[7]: segfault (11) at 0 nip 10000b2c lr 10001024 code 1 in a.out[10000000+d0000]"},
-	{"fault", "User process fault: ", 0, stopAt(userFault), readFaultS390, "User process fault: interruption code 0010 ilc:2 in a.out[43c4,1000000+8000]"},
-	{"fault", "epc = ", 0, stopAt(epcWord), readFaultMIPS, "epc = 00400640 in a.out[400000+1000]"},
-	{"perf", "[unknown] (", 0, stopAt(unknownWord), readPerfUnknown, "\t           14645 [unknown] (/usr/lib/x.so)"},
-	{"bpftrace", " (/", 0, stopAt(pathParen), readBpftrace, "\t55889bb84160 middle+9 (/usr/bin/prog)"},
-	{"esp8266", " 40", 0, stopAt(stackWord), readESPStack, "3ffffdc0:  40201234 3ffe8438 00000001 402012ab <"},
-	{"mongodb", `"o":"`, 0, stopAt(mongoOffset, mongoEscaped), readMongo, `{"a":"561F0000BFF3","b":"561F00000000","o":"BFF3","s":"_ZN5mongo4mainEv","s+":"34"}`},
-	{"stackwalk", `"module_offset":`, 0, stopAt(moduleOffset), readStackwalkObject, `{"frame":1,"function":null,"module":"libc.so.6","module_offset":"0x00000000000240b3"}`},
-	{"swift", `"address": "0x`, 0, stopAt(returnWord, address), readSwift, `{ "kind": "returnAddress", "address": "0x00007f8000026f0a" }`},
-	{"perf", "(inlined)", 0, stopAt(inlinedMark), readPerfInlined, "\t           14645 deref+0x25 (inlined)"},
+	{"sanitizer", "#", 0, "", stopAt(plusHex), readNumbered, "    #0 0x55aefc1432a3  (/bin/crash+0x1182a3) (BuildId: 8fe381949ea8c764)"},
+	{"android", "#", 0, "", stopAt(pcWord), readAndroid, "    #05 pc 00000c6f  /system/xbin/crasher (f+16) (BuildId: ab12)"},
+	{"systemd", "#", 0, "", stopAt(plusSpaceHex), readSystemd, "   #0  0x00007fd2dab662a2 raise (libc.so.6 + 0x3d2a2)"},
+	{"gdb", "#", 0, "", stopAt(address), readGDB, "#6  0x00007ffff7a4524a in __libc_start_call_main () from /lib/libc.so.6"},
+	{"chromium", "#", 0, "", stopAt(plusHex), readChromium, "#00 0x7324d92d /data/app-lib/libbase.cr.so+0x0006992d"},
+	{"envoy", "#", 0, "", stopAt(bracketHex), readEnvoy, "[critical][backtrace] #1: [0x5564bb12b48f]"},
+	{"mozilla", "#", 0, "", stopAt(plusHex), readMozilla, "#02: main[/usr/lib/firefox/firefox +0x1234]"},
+	{"dart", "#", 0, "", stopAt(plusHex), readDart, "    #00 abs 0000007af71c4903 virt 000000000019e903 _kDartIsolateSnapshotInstructions+0xd7dc3"},
+	{"backward", "#", 0, "", stopAt(atAddress), readBackward, `#6    Object "./a.out", at 0x4019d8, in main`},
+	{"boost", "#", 0, "", stopAt(numberZeros, address), readBoost, " 0# 0x000055DDD336E66D in ./prog"},
+	{"numbered", "#", 0, "", stopAt(address, number), readNumberOnly, "#0 0x55cfe9dfc549 base::debug::CollectStackTrace()"},
+	{"glibc", "+0x", ')', "", stopAt(plusHex), readGlibc, "bin/bt(exported_fn+0x5)[0x55f32546c255]"},
+	{"sentence", "+0x", ')', "", stopAt(plusHex), readSentence, "SUMMARY: AddressSanitizer: heap-use-after-free (/bin/crash+0x1182a3)"},
+	{"wine", "+0x", ')', "", stopAt(plusHex), readWine, "=>0 0xf75477ea in libc.so.6 (+0x1357ea) (0x00000003)"},
+	{"unreal", "+0x", ')', "", stopAt(plusHex), readUnrealNamed, "0x0000faf7669603c8 libc.so.6!abort(+0x17f)"},
+	{"kernel", "+0x", '/', "", stopAt(plusHex), readKernel, " lkdtm_WARNING+0x28/0x30 [lkdtm 6c2215028606bda50de823490723dc4bc5bf46f9]"},
+	{"hs_err", "+0x", ']', "", stopAt(plusHex), readHsErr, "C  [libhs.so+0x10f9]  inner+0x0"},
+	{"eu-stack", "+0x", 0, "", stopAt(plusHex), readElfutils, "    [67f5bdb4012f5b0a8a8fb71a3b6e6b5c1d0e9f00]@0x555555554000+0x13ab"},
+	{"faulthandler", "+0x", ' ', `Binary file "`, stopAt(plusHex), readFaulthandler, `  Binary file "/usr/lib/libc.so.6", at +0x3def0 [0x77b73226bef0]`},
+	{"perf", "+0x", ' ', "", stopAt(plusHex), readPerf, "\t           14645 handle_amd+0x25 (/usr/lib/ld-linux-x86-64.so.2)"},
+	{"seastar", "+0x", 0, "", stopAt(plusHex), readSeastarPath, "Backtrace: /opt/scylladb/scylla+0x3c53042 0x3c52380"},
+	{"tizen", "] + 0x", 0, "", stopAt(plusSpaceHex), readTizen, " 0: strcat + 0x12d (0xb74d57ad) [/lib/libc.so.6] + 0x747ad"},
+	{"pytorch", "+ 0x", 0, "frame #", stopAt(plusSpaceHex), readPyTorch, "frame #5: <unknown function> + 0x6a60c9 (0x7efd970910c9 in /opt/lib/libtorch_python.so)"},
+	{"stackwalk", "+ 0x", 0, "", stopAt(plusSpaceHex), readStackwalk, " 1  libc-2.23.so + 0xf302d"},
+	{"stackwalk", "|0x", 0, "", stopAt(barHex), readStackwalkFields, "0|1|libc-2.23.so||||0xf302d"},
+	{"fields", "offset=0x", 0, "module=", stopAt(offsetHex), readFields, "[frame=0 pc=0x5575 module=/bin/crash offset=0x1182a3 func=<null> src=<null>:0:0]"},
+	{"faulthandler", "[0x", 0, `Binary file "`, stopAt(bracketHex), readFaulthandlerPlain, `  Binary file "/opt/python/python" [0x4b53b0]`},
+	{"pytorch", "[0x", 0, "frame #", stopAt(bracketHex), readPyTorchPlain, "frame #60: python() [0x4fdc87]"},
+	{"pytorch", "[0x", 0, "frame #", stopAt(address), readPyTorchAndroid, " frame #3\tc10::Error::Error(c10::SourceLocation)[0x7b1c2d3e4f]\t"},
+	{"cuda", "[0x", 0, "Host Frame:", stopAt(bracketHex), readCUDA, "=========     Host Frame:./demo [0x2a59]"},
+	{"glibc", "[0x", 0, "", stopAt(bracketHex), readGlibcPlain, "./bt-nopie() [0x4011a6]"},
+	{"glibc", "[0x", 0, "", stopAt(bracketHex), readStraceOther, " > [vdso]() [0xa2c]"},
+	{"v8", "[0x", 0, "", stopAt(address), readV8, " [0x7f6b13882bf1]"},
+	{"glog", " 0x", 0, "", stopAt(address), readGlog, "    @     0x555b673f4215 ns::outer()"},
+	{"rust", " 0x", 0, "", stopAt(address), readRust, "   0:     0x55ad5b264e0a - <unknown>"},
+	{"haproxy", " 0x", 0, "", stopAt(address), readHAProxy, "| 0x7f39d0174050 [48 c7 c0 0f 00 00 00 0f]: libc:+0x3c050"},
+	{"clickhouse", " @ 0x", 0, "", stopAt(atHex), readClickHouse, "5. DB::executeQuery() @ 0x000000000a1b2c3d in /usr/bin/clickhouse"},
+	{"bpftrace", " 0x", 0, "", stopAt(address), readBpftraceUnknown, "\t55889bb84160 0x55889bb84160 ([unknown])"},
+	{"node", ": 0x", 0, "", stopAt(address), readNode, " 4: 0x10fb205  [node]"},
+	{"v8", ": 0x", 0, "", stopAt(address), readV8Numbered, " 1: 0xb29b0f4"},
+	{"zig", "?: 0x", 0, "", stopAt(address), readZig, "???:?:?: 0x7f5e2c84527f in __libc_start_call_main (???)"},
+	{"julia", "ip: 0x", 0, "", stopAt(address), readJulia, "unknown function (ip: 0x7f48deb04a30)"},
+	{"unreal", "(0x", 0, "", stopAt(unrealWord), readUnreal, "[Callstack] 0x0000000004bd0c64 CarlaUnreal!UnknownFunction(0x49d0c63)"},
+	{"esp-idf", " 0x", 0, "", stopAt(address), readESPBacktrace, "Backtrace: 0x40085cd7:0x3ffb47e0 0x40085b84:0x3ffb47f0 |<-CORRUPTED"},
+	{"esp-idf", ":0x", 0, "", stopAt(address), readESPBacktrace, "Backtrace:0x40085cd7:0x3ffb47e0 0x40085b84:0x3ffb47f0"},
+	{"esp-idf", ": 0x", 0, "", stopAt(address), readESPRegister, "MEPC    : 0x42007bd6  RA      : 0x42007bd0  SP      : 0x3fc98fa0"},
+	{"zephyr", " 0x", 0, "", stopAt(address), readZephyr, "E: Faulting instruction address (r15/pc): 0x00023c8a"},
+	{"swift", " 0x", 0, "", stopAt(address), readSwiftText, "1 [ra]          0x00007f8a3e6a1d90 <unknown> in libc.so.6"},
+	{"webkit", " 0x", 0, "", stopAt(address), readWebKit, "16  0x7f1644eaa5c3 cc::ThreadProxy::BeginMainFrame()"},
+	{"valgrind", " 0x", 0, "", stopAt(address), readValgrind, "==6151==    by 0x10937A: demo::Widget::poke(int) (crash.cc:19)"},
+	{"esp8266", "=0x", 0, "", stopAt(address), readBoardWord, "epc1=0x40201234 epc2=0x00000000 epc3=0x00000000 excvaddr=0x00000000 depc=0x00000000"},
+	{"go", "=0x", 0, "", stopAt(address), readGo, "[signal SIGSEGV: segmentation violation code=0x1 addr=0x0 pc=0x49e471]"},
+	{"tizen", " 0x", 0, "", stopAt(address), readTizenAddress, "0x00007f8b2c3d4e5f: name() from /usr/lib/libx.so"},
+	{"seastar", " 0x", 0, "", stopAt(address), readSeastarAddress, "Reactor stalled for 8 ms on shard 0. Backtrace: 0x3c53042 0x3c52380"},
+	{"llvm", " 0x", 0, "", stopAt(address), readPrettyStack, "1  libLLVM.so.22.1      0x00007f4a49eb5fd3 llvm::sys::RunSignalHandlers() + 131"},
+	{"op-tee", " 0x", 0, "", stopAt(address), readOPTEE, "D/TC:4 0  0x000000003f0080ac"},
+	{"fault", " ip", 0, "", stopAt(segfaultWord, ipColon), readFault, "traps: a.out[7] trap invalid opcode ip:401136 sp:7ffc0b2a1c58 error:0 in a.out[401000+1000]"},
+	{"fault", ": unhandled ", 0, "", stopAt(unhandled), readFaultARM, "a.out[7]: unhandled exception: DABT (lower EL), ESR 0x92000006, level 2 translation fault in a.out[7a4,aaaab0a90000+1000]"},
+	{"fault", ": unhandled ", 0, "", stopAt(unhandled), readFaultSignal, "a.out[7]: unhandled signal 11 code 0x1 at 0x0000000000000000 in a.out[7a4,2aaaaaa000+1000]"},
+	{"fault", " nip ", 0, "", stopAt(segfaultWord), readFaultPowerPC, "a.out[7]: segfault (11) at 0 nip 10000b2c lr 10001024 code 1 in a.out[10000000+d0000]"},
+	{"fault", "User process fault: ", 0, "", stopAt(userFault), readFaultS390, "User process fault: interruption code 0010 ilc:2 in a.out[43c4,1000000+8000]"},
+	{"fault", "epc = ", 0, "", stopAt(epcWord), readFaultMIPS, "epc = 00400640 in a.out[400000+1000]"},
+	{"perf", "[unknown] (", 0, "", stopAt(unknownWord), readPerfUnknown, "\t           14645 [unknown] (/usr/lib/x.so)"},
+	{"bpftrace", " (/", 0, "", stopAt(pathParen), readBpftrace, "\t55889bb84160 middle+9 (/usr/bin/prog)"},
+	{"esp8266", " 40", 0, "", stopAt(stackWord), readESPStack, "3ffffdc0:  40201234 3ffe8438 00000001 402012ab <"},
+	{"mongodb", `"o":"`, 0, "", stopAt(mongoOffset, mongoEscaped), readMongo, `{"a":"561F0000BFF3","b":"561F00000000","o":"BFF3","s":"_ZN5mongo4mainEv","s+":"34"}`},
+	{"stackwalk", `"module_offset":`, 0, "", stopAt(moduleOffset), readStackwalkObject, `{"frame":1,"function":null,"module":"libc.so.6","module_offset":"0x00000000000240b3"}`},
+	{"swift", `"address": "0x`, 0, "", stopAt(returnWord, address), readSwift, `{ "kind": "returnAddress", "address": "0x00007f8000026f0a" }`},
+	{"perf", "(inlined)", 0, "", stopAt(inlinedMark), readPerfInlined, "\t           14645 deref+0x25 (inlined)"},
 }
 
 // Formats returns the known formats.
@@ -109,7 +112,7 @@ func Formats() []Format { return append([]Format(nil), formats[:]...) }
 type Table struct {
 	texts []text
 	// byHex are the formats whose marks end in `0x` by the byte before that.
-	byHex [256][]*Format
+	byHex [256][]row
 	// literals are those of all formats, each once.
 	literals []match.Literal
 	// candidates finds the literals that always count, and mapped those that count where mappings are known, too.
@@ -121,7 +124,13 @@ type Table struct {
 // text is what a line is searched for.
 type text struct {
 	literal []byte
-	formats []*Format // but for hexText
+	formats []row // but for hexText
+}
+
+// row is a format, and the number of the text in the table's marks that it needs, 0 for none.
+type row struct {
+	*Format
+	needs int
 }
 
 // A line is searched for three texts and more. The first one is that of by far the most frames, and the marks that end in `0x` are told
@@ -170,9 +179,29 @@ func NewTable(formats ...Format) (*Table, error) {
 		}
 	}
 	t.candidates, t.mapped = match.NewScan(t.literals, match.Always), match.NewScan(t.literals, match.Always|match.Absolute)
-	marks := make([]match.Literal, len(t.texts))
+	var marks []match.Literal
 	for i := range t.texts {
-		marks[i] = match.Literal{Text: string(t.texts[i].literal), When: match.Always}
+		marks = append(marks, match.Literal{Text: string(t.texts[i].literal), When: match.Always})
+	}
+	number := func(r *row) {
+		if r.Needs == "" {
+			return
+		}
+		r.needs = slices.IndexFunc(marks, func(l match.Literal) bool { return l.Text == r.Needs })
+		if r.needs < 0 {
+			r.needs = len(marks)
+			marks = append(marks, match.Literal{Text: r.Needs, When: match.Always})
+		}
+	}
+	for _, rows := range t.byHex {
+		for i := range rows {
+			number(&rows[i])
+		}
+	}
+	for _, of := range t.texts {
+		for i := range of.formats {
+			number(&of.formats[i])
+		}
 	}
 	t.marks = match.NewScan(marks, match.Always)
 	t.byHex['\t'], t.byHex['\n'] = t.byHex[' '], t.byHex[' ']
@@ -183,16 +212,16 @@ func NewTable(formats ...Format) (*Table, error) {
 func (t *Table) add(f *Format) {
 	if before, ok := strings.CutSuffix(f.Mark, "0x"); ok {
 		c := before[len(before)-1]
-		t.byHex[c] = append(t.byHex[c], f)
+		t.byHex[c] = append(t.byHex[c], row{Format: f})
 		return
 	}
 	for i := range t.texts {
 		if i != hexText && string(t.texts[i].literal) == f.Mark {
-			t.texts[i].formats = append(t.texts[i].formats, f)
+			t.texts[i].formats = append(t.texts[i].formats, row{Format: f})
 			return
 		}
 	}
-	t.texts = append(t.texts, text{[]byte(f.Mark), []*Format{f}})
+	t.texts = append(t.texts, text{[]byte(f.Mark), []row{{Format: f}}})
 }
 
 // Literals returns what a stream is searched for: a line without any of them holds no frame that can be looked up.

@@ -2,7 +2,9 @@ package match
 
 import (
 	"bytes"
+	"fmt"
 	"math/rand/v2"
+	"sync"
 	"testing"
 )
 
@@ -67,6 +69,74 @@ func TestNext(t *testing.T) {
 					t.Fatalf("set %b: portable search of %q finds %d, the machine's %d", set, b[from:], got, want)
 				}
 			}
+		}
+	}
+}
+
+// TestFits holds that a literal is asked about its own line, and that a line is not asked about without end.
+func TestFits(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	var line []byte
+	var asked int
+	s := NewScan([]Literal{{Text: "word", When: Always, Fits: func(of []byte, at int) bool {
+		asked++
+		if string(of[at:at+4]) != "word" || !bytes.Equal(of, line) {
+			t.Fatalf("asked about %q at %d, want %q", of, at, line)
+		}
+		return false
+	}}}, Always)
+	for range 3000 {
+		var b []byte
+		for range rng.IntN(4) {
+			b = append(append(b, bytes.Repeat([]byte{'x'}, rng.IntN(40))...), '\n')
+		}
+		line = append(bytes.Repeat([]byte{'y'}, rng.IntN(200)), "word"...)
+		line = append(line, bytes.Repeat([]byte{'z'}, rng.IntN(20))...)
+		b = append(b, line...)
+		if rng.IntN(2) == 0 {
+			b = append(b, "\nmore\n"...)
+		}
+		if at := s.Next(b, 0); at >= 0 {
+			t.Fatalf("Next(%q) = %d", b, at)
+		}
+	}
+	asked, line = 0, bytes.Repeat([]byte("word "), 100)
+	if at := s.Next(line, 0); at != 5*mostAsked || asked != mostAsked {
+		t.Errorf("a line of many words stops at %d, after %d were asked", at, asked)
+	}
+}
+
+// TestWords holds that each reader is told of its own words only.
+func TestWords(t *testing.T) {
+	old := subscribed
+	defer func() {
+		subscribed = old
+		words = sync.OnceValue(func() *Scan { return NewScan(subscribed.literals, Always) })
+	}()
+	one, two := Subscribe("=first=", "=second="), Subscribe("=third=")
+	words = sync.OnceValue(func() *Scan { return NewScan(subscribed.literals, Always) })
+	for line, want := range map[string]Words{"": 0, "=firs=": 0, "a =second= b": one, "=third=": two, "=third==first=": one | two} {
+		if got := Look([]byte(line)); got != want || got.Any(one) != (want&one != 0) {
+			t.Errorf("%q: %b, want %b", line, got, want)
+		}
+	}
+}
+
+// TestPlaces holds that all places of a text are found.
+func TestPlaces(t *testing.T) {
+	s := NewScan([]Literal{{Text: "#", When: Always}, {Text: "0x", When: Always}, {Text: "aba", When: Always}}, Always)
+	var p Places
+	for range 2 { // the second time into the same places
+		s.Find([]byte("ababa 0x0x # ##0x"), &p)
+		if got := fmt.Sprint(p.of); got != "[[11 13 14] [6 8 15] [0 2]]" {
+			t.Error(got)
+		}
+		if p.Next(0, 12) != 13 || p.Next(0, 15) != -1 || p.Last(2, 2) != 0 || p.Last(2, 0) != -1 {
+			t.Error("wrong neighbors")
+		}
+		s.Find([]byte("none"), &p)
+		if p.Next(1, 0) != -1 || p.Last(1, 9) != -1 {
+			t.Error("places of another line")
 		}
 	}
 }

@@ -2,6 +2,7 @@ package match
 
 import (
 	"bytes"
+	"encoding/binary"
 	"math/bits"
 	"slices"
 )
@@ -62,6 +63,7 @@ func (s *Scan) add(pos int, c, bit byte) {
 // Next returns the offset of a literal where it may mean something, or of a byte inside one, at or after from; −1 if there is none. The
 // literal lies on one line, and so does the offset. b holds whole lines; only the last one may be without its end.
 func (s *Scan) Next(b []byte, from int) int {
+	var line asked
 	for i := from; ; i++ {
 		i += find(b[i:], s)
 		if i >= len(b) {
@@ -70,12 +72,46 @@ func (s *Scan) Next(b []byte, from int) int {
 		for in := s.at(b, i); in != 0; in &= in - 1 {
 			of := s.sets[bits.TrailingZeros8(in)]
 			for k := range of {
-				if l := of[k].literal; l.stands(b, i-of[k].at) && fits(l, b, i-of[k].at) {
+				if l := of[k].literal; l.stands(b, i-of[k].at) && (l.Fits == nil || line.fits(l, b, i-of[k].at)) {
 					return i
 				}
 			}
 		}
 	}
+}
+
+// asked is a line, some literals of which were asked whether they may mean something there.
+type asked struct {
+	begin, end int
+	times      int
+}
+
+// mostAsked is how many literals of a line are asked: one with more may mean something.
+const mostAsked = 8
+
+// fits asks the literal at b[at:] about its line.
+func (a *asked) fits(l *Literal, b []byte, at int) bool {
+	if at >= a.end {
+		*a = asked{begin: lineStart(b, at), end: len(b)}
+		if i := bytes.IndexByte(b[at:], '\n'); i >= 0 {
+			a.end = at + i
+		}
+	}
+	a.times++
+	return a.times > mostAsked || l.fits(b[a.begin:a.end], at-a.begin)
+}
+
+// lineStart returns where the line begins that b[at] lies on, eight bytes at a time: bytes.LastIndexByte takes one.
+func lineStart(b []byte, at int) int {
+	const ones, highs, breaks = 0x0101010101010101, 0x8080808080808080, 0x0a0a0a0a0a0a0a0a
+	for at >= 8 {
+		x := binary.LittleEndian.Uint64(b[at-8:]) ^ breaks
+		if (x-ones)&^x&highs != 0 {
+			break
+		}
+		at -= 8
+	}
+	return bytes.LastIndexByte(b[:at], '\n') + 1
 }
 
 // Places are where the literals of a Scan stand in a line, by their numbers in its list.
@@ -92,6 +128,15 @@ func (p *Places) Next(literal, from int) int {
 	}
 	i, _ := slices.BinarySearch(all, int32(from))
 	return int(all[i])
+}
+
+// Last returns the last place of a literal before an offset, −1 if there is none.
+func (p *Places) Last(literal, before int) int {
+	all := p.of[literal]
+	if i, _ := slices.BinarySearch(all, int32(before)); i > 0 {
+		return int(all[i-1])
+	}
+	return -1
 }
 
 // Find finds all places of the literals in a line, in one pass, whatever stands around them.
@@ -135,19 +180,6 @@ func (s *Scan) Stops(b []byte) (n int) {
 		}
 	}
 	return n
-}
-
-// fits asks the literal at b[at:] about its line.
-func fits(l *Literal, b []byte, at int) bool {
-	if l.Fits == nil {
-		return true
-	}
-	begin := bytes.LastIndexByte(b[:at], '\n') + 1
-	end := len(b)
-	if i := bytes.IndexByte(b[at:], '\n'); i >= 0 {
-		end = at + i
-	}
-	return l.fits(b[begin:end], at-begin)
 }
 
 // at returns the sets with a literal whose four bytes stand at b[i:]. After the end of b a line break stands.

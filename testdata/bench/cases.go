@@ -87,8 +87,16 @@ func bothOn(log, dir string) []command {
 		command{name: "llvm-symbolizer-22", argv: strings.Fields(llvm(dir)), input: log})
 }
 
-// writeLog writes a log of ordinary lines of which percent are taken from frames.
+// writeLog writes a log of lines of logcat of which percent are taken from frames.
 func writeLog(path string, o *libc, percent int, frames []string) error {
+	return writeLines(path, o, percent, frames, func(rng *rand.Rand, i int) string {
+		return fmt.Sprintf("11-21 10:%02d:%02d.%03d  1201  %d I ActivityManager: Start proc %d:com.example.app%d/u0a%d for service status=200 took=%dms\n",
+			i/60%60, i%60, i%1000, 1201+i%7, i%30000, i%100, i%300, rng.IntN(1000))
+	})
+}
+
+// writeLines writes a log of ordinary lines of which percent are taken from frames.
+func writeLines(path string, o *libc, percent int, frames []string, ordinary func(rng *rand.Rand, i int) string) error {
 	file, err := os.Create(path)
 	if err != nil {
 		return err
@@ -104,8 +112,7 @@ func writeLog(path string, o *libc, percent int, frames []string) error {
 		if rng.IntN(100) < percent {
 			line = frames[rng.IntN(len(frames))]
 		} else {
-			line = fmt.Sprintf("11-21 10:%02d:%02d.%03d  1201  %d I ActivityManager: Start proc %d:com.example.app%d/u0a%d for service status=200 took=%dms\n",
-				i/60%60, i%60, i%1000, 1201+i%7, i%30000, i%100, i%300, rng.IntN(1000))
+			line = ordinary(rng, i)
 		}
 		size += len(line)
 		if _, err := w.WriteString(line); err != nil {
