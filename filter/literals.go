@@ -18,7 +18,8 @@ var literals = slices.Concat(frame.Literals(), frame.JavaLiterals(), mappings.Li
 	{Text: "<?xml ", When: match.Always, Fits: beginsDocument},
 	{Text: "Sanitizer", When: match.Always, Fits: isReport},
 	{Text: "runtime error:", When: match.Always, Fits: followsColon},
-	{Text: "shard ", When: match.Always, Fits: isShard},
+	{Text: " on shard ", After: match.Digit, When: match.Always}, // Seastar's
+	{Text: "[shard ", After: match.Digit, When: match.Always},
 	{Text: " at pc=0x", After: match.Hex, When: match.Always},
 	{Text: "Native frames: (J=", When: match.Always},
 	{Text: " Stack (depth: ", When: match.Absolute},
@@ -62,12 +63,6 @@ var (
 
 // followsColon reports whether the words of UBSan follow a place in the source, as they do there.
 func followsColon(line []byte, at int) bool { return at == 0 || scan.EndsWith(line, 0, at, ": ") }
-
-// isShard reports whether Seastar's word for a core of the machine stands in one of its messages, with a number.
-func isShard(line []byte, at int) bool {
-	end := at + len("shard ")
-	return (end >= len(line) || scan.IsDigit(line[end])) && (at == 0 || line[at-1] == '[' || scan.EndsWith(line, 0, at, " on "))
-}
 
 // endsLine reports whether a headline of Tizen's crash report ends its line.
 func endsLine(line []byte, at int) bool { return scan.LineEnd(line, at+len("Crash Information")) }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,7 +24,7 @@ func TestLiteralSets(t *testing.T) {
 		state match.When
 		most  float64 // stops in each KiB
 	}{
-		{match.Always, 3}, {match.Always | match.Seeking, 4}, {match.Always | match.Retracing, 4}, {match.Always | match.Coloring, 11}, {match.Always | match.Absolute, 33}, {match.Always | match.Absolute | match.Renumbering, 34},
+		{match.Always, 3}, {match.Always | match.Seeking, 6}, {match.Always | match.Retracing, 6}, {match.Always | match.Coloring, 12}, {match.Always | match.Absolute, 33}, {match.Always | match.Absolute | match.Renumbering, 34},
 	} {
 		search := match.NewScan(filter.Literals, c.state)
 		stops := 0
@@ -74,6 +75,21 @@ func plainLines(t *testing.T) (lines [][]byte, size int) {
 		t.Fatal(size, err)
 	}
 	return lines, size
+}
+
+// TestTriggers holds that no literal alone has its line read, but those that mean something whatever stands around them.
+func TestTriggers(t *testing.T) {
+	alone := []string{"*** *** ***", "==Process memory map follows", "Native frames: (J=", `"module_offset":`}
+	search := match.NewScan(filter.Literals, match.Always)
+	for _, l := range filter.Literals {
+		if l.When&match.Always == 0 {
+			continue
+		}
+		line := "2026-11-21 10:11:12 host worker: request 7 done, status ok " + l.Text + " and nothing else to say about it\n"
+		if got, want := search.Next([]byte(line), 0) >= 0, slices.Contains(alone, l.Text); got != want {
+			t.Errorf("the line of %q is read: %v", l.Text, got)
+		}
+	}
 }
 
 // TestUnread holds that a line which is not looked at means nothing: the output of real logs is the same if every line is.

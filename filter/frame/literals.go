@@ -26,7 +26,7 @@ var (
 	address      = match.Literal{Text: "0x", After: match.Hex, When: match.Absolute}
 	segfaultWord = match.Literal{Text: "segfault", When: match.Always, Fits: statesFault}
 	ipColon      = match.Literal{Text: " ip:", After: match.Hex, When: match.Always, Fits: statesFault}
-	unhandled    = match.Literal{Text: "unhandled ", When: match.Always, Fits: statesFault}
+	unhandled    = match.Literal{Text: ": unhandled ", When: match.Always, Fits: statesFault}
 	userFault    = match.Literal{Text: "User process fault", When: match.Always, Fits: statesFault}
 	epcWord      = match.Literal{Text: "epc = ", After: match.Hex, When: match.Always, Fits: statesFault}
 	barHex       = match.Literal{Text: "|0x", After: match.Hex, When: match.Always, Fits: endsFields}
@@ -65,8 +65,11 @@ func endsOffset(line []byte, at int) bool {
 		return true
 	}
 	switch line[end] {
-	case ')', ']', '/', ' ', '\t', '\r', '"', '<':
+	case ')', ']', '/', '\r', '"', '<':
 		return true
+	case ' ', '\t': // those before a word have a path before them, or a number, or what follows is part of the frame
+		next := scan.Spaces(line, end)
+		return mayEnd(line, end) || bytes.IndexByte([]byte("([/0"), line[next]) >= 0 || bytes.IndexByte(line[:at], '/') >= 0 || bytes.IndexByte(line[:at], '#') >= 0
 	}
 	return at > 0 && scan.IsHex(line[at-1])
 }

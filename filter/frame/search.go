@@ -14,6 +14,7 @@ type Search struct {
 	line  []byte
 	ahead []ahead // by the table's texts
 	marks match.Places
+	texts []int // the numbers of those that stand in the line
 	// needed is where the text that the format at hand needs stands the last time before its mark.
 	needed int
 	// begin is where the program's own words begin.
@@ -44,8 +45,13 @@ func (s *Search) Reset(line []byte) {
 	}
 	s.line, s.begin = line, 0
 	s.table.marks.Find(line, &s.marks)
-	for i := range s.ahead {
-		s.ahead[i].found, s.ahead[i].clear = false, 0
+	s.texts = s.marks.Found()
+	for i, number := range s.texts {
+		if number >= len(s.ahead) { // one that formats need, and so are all after it
+			s.texts = s.texts[:i]
+			break
+		}
+		s.ahead[number].found, s.ahead[number].clear = false, 0
 	}
 	s.sentence = unsearched
 	s.left = leastLook + lookPerByte*len(line)
@@ -98,7 +104,7 @@ func (s *Search) Next(from int) *Frame {
 		return nil
 	}
 	var first *Frame
-	for i := range s.ahead {
+	for _, i := range s.texts {
 		// A frame that is found bounds the search for those before it; those of rare marks stand alone.
 		if first != nil && (limit-from < minFrame || i >= otherTexts) {
 			break

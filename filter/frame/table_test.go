@@ -197,3 +197,61 @@ func TestBadFormat(t *testing.T) {
 		}
 	}
 }
+
+// manyFormats returns a table of the known formats and of made-up ones, and the number of times that one of these was asked.
+func manyFormats(t testing.TB, n int) (table *frame.Table, asked *int) {
+	t.Helper()
+	asked = new(int)
+	formats := frame.Formats()
+	for i := range n {
+		f := throwAway
+		f.Name, f.Mark = fmt.Sprint("made-up ", i), fmt.Sprintf("%c%c@%d ", 'a'+i%26, 'A'+i/26, i)
+		f.Literals = []match.Literal{{Text: f.Mark, When: match.Always}}
+		f.Read = func(*frame.Search, []byte, int, int, *frame.Frame) bool { *asked++; return false }
+		formats = append(formats, f)
+	}
+	table, err := frame.NewTable(formats...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table, asked
+}
+
+// frameLine holds a frame, and much that others may begin with.
+const frameLine = "11-21 10:11:12.123  1201  1240 I app     :     #7 0x7f00000febbb  (/lib/x86_64-linux-gnu/libc.so.6+0xfebbb) (BuildId: 93ac61ec5a8eb1396f9fbd350e316)"
+
+// TestManyFormats holds that a format is not asked about a line without its mark, however many there are.
+func TestManyFormats(t *testing.T) {
+	for _, n := range []int{10, 30, 60, 120} {
+		table, asked := manyFormats(t, n)
+		s := table.Search()
+		if s.Reset([]byte(frameLine)); !finds(s, "sanitizer") || *asked != 0 {
+			t.Errorf("%d more formats: %d were asked", n, *asked)
+		}
+		last := frame.Formats()[0].Sample + fmt.Sprintf(" %c%c@%d x", 'a'+(n-1)%26, 'A'+(n-1)/26, n-1)
+		s.Reset([]byte(last))
+		for f := s.Next(0); f != nil; f = s.Next(f.Whole.End) {
+		}
+		if !table.Candidate([]byte(last), false, false) || *asked != 1 {
+			t.Errorf("%d more formats: that of the mark was asked %d times", n, *asked)
+		}
+	}
+}
+
+// BenchmarkManyFormats measures what a line costs that is looked at, by the number of formats.
+func BenchmarkManyFormats(b *testing.B) {
+	for _, n := range []int{0, 10, 30, 60, 120} {
+		b.Run(fmt.Sprint(n, " more"), func(b *testing.B) {
+			table, _ := manyFormats(b, n)
+			s, line := table.Search(), []byte(frameLine)
+			for b.Loop() {
+				if !table.Candidate(line, false, false) {
+					b.Fatal("no candidate")
+				}
+				s.Reset(line)
+				for f := s.Next(0); f != nil; f = s.Next(f.Whole.End) {
+				}
+			}
+		})
+	}
+}

@@ -4,5 +4,6 @@
 //	words.go    Words: which readers a line may mean something to, by what they have subscribed to
 //	scan.go     Scan: the first place in a buffer where one of them stands, by four bytes of each at once
 //	places.go   which four bytes of each literal are searched for, and which literals share a set
+//	spread.go   the same for literals that are not in the table of places.go
 //	vector*     the search with the machine's vector instructions
 package match

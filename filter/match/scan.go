@@ -28,25 +28,32 @@ const (
 type chosen struct {
 	literal *Literal
 	number  int // of the literal
-	at      int
+	at, set int
 }
 
 // NewScan returns the search for the literals that count in one of the states of when.
 func NewScan(literals []Literal, when When) *Scan {
 	s := &Scan{n: len(literals)}
+	var all []chosen
+	placed := true
 	for i := range literals {
-		l := &literals[i]
-		if l.When&when == 0 {
-			continue
+		if l := &literals[i]; l.When&when != 0 {
+			all = append(all, chosen{literal: l, number: i})
+			placed = placed && l.Placed()
 		}
-		p, ok := places[l.Text]
-		if !ok {
-			p.set = i % Sets
+	}
+	if !placed {
+		spread(all)
+	}
+	for _, c := range all {
+		if placed {
+			p := places[c.literal.Text]
+			c.at, c.set = p.at, p.set
 		}
-		s.sets[p.set] = append(s.sets[p.set], chosen{l, i, p.at})
+		s.sets[c.set] = append(s.sets[c.set], c)
 		for pos := range Width {
-			for _, c := range l.Bytes(p.at + pos) {
-				s.add(pos, c, 1<<p.set)
+			for _, b := range c.literal.Bytes(c.at + pos) {
+				s.add(pos, b, 1<<c.set)
 			}
 		}
 	}
@@ -115,7 +122,13 @@ func lineStart(b []byte, at int) int {
 }
 
 // Places are where the literals of a Scan stand in a line, by their numbers in its list.
-type Places struct{ of [][]int32 }
+type Places struct {
+	of    [][]int32
+	found []int
+}
+
+// Found returns the numbers of the literals that stand in the line, in their order.
+func (p *Places) Found() []int { return p.found }
 
 // Next returns the first place of a literal at or after from, −1 if there is none.
 func (p *Places) Next(literal, from int) int {
@@ -144,10 +157,17 @@ func (s *Scan) Find(line []byte, p *Places) {
 	for len(p.of) < s.n {
 		p.of = append(p.of, nil)
 	}
-	for i := range p.of {
+	for _, i := range p.found {
 		p.of[i] = p.of[i][:0]
 	}
-	s.each(line, func(number, at int) { p.of[number] = append(p.of[number], int32(at)) })
+	p.found = p.found[:0]
+	s.each(line, func(number, at int) {
+		if len(p.of[number]) == 0 {
+			p.found = append(p.found, number)
+		}
+		p.of[number] = append(p.of[number], int32(at))
+	})
+	slices.Sort(p.found)
 }
 
 // each calls found for each place of each literal in a line.
