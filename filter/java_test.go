@@ -447,3 +447,34 @@ backtrace:
 		t.Error(firstDifference(got, want))
 	}
 }
+
+// TestJavaRefuted holds that a map which a frame of a process contradicts names no frame of it after that, and those of others as before.
+func TestJavaRefuted(t *testing.T) {
+	const text = "com.example.Foo -> a.a:\n    1:10:void run():100:109 -> a\n    11:12:void stop():200:201 -> b\ncom.example.Bar -> a.b:\n    1:4:void go():50:53 -> a\n"
+	const log = "11-20 15:58:12.000   7   7 E app: java.lang.Error: bad\n" +
+		"11-20 15:58:12.000   7   7 E app: \tat a.b.a(SourceFile:1)\n" +
+		"11-20 15:58:12.000   7   7 E app: \tat a.a.a(SourceFile:33)\n" +
+		"11-20 15:58:12.000   7   7 E app: \tat a.b.a(SourceFile:2)\n" +
+		"11-20 15:58:12.000   8   8 E app: java.lang.Error: bad\n" +
+		"11-20 15:58:12.000   8   8 E app: \tat a.b.a(SourceFile:2)\n" +
+		"11-20 15:58:13.000   7   9 E app: java.lang.Error: worse\n" +
+		"11-20 15:58:13.000   7   9 E app: \tat a.a.b(SourceFile:12)\n" +
+		"11-20 15:58:13.000   7   9 E app: \tat a.b.a(SourceFile:1)\n"
+	for _, insist := range []bool{false, true} {
+		got := runAll(t, filter.Options{Java: named(t, text), Insist: insist}, strings.NewReader(log))
+		want := strings.Replace(log, "a.b.a(SourceFile:1)", "com.example.Bar.go(Bar.java:50)", 1)
+		want = strings.Replace(want, "   8   8 E app: \tat a.b.a(SourceFile:2)", "   8   8 E app: \tat com.example.Bar.go(Bar.java:51)", 1)
+		if insist {
+			want = strings.NewReplacer("a.b.a(SourceFile:1)", "com.example.Bar.go(Bar.java:50)", "a.b.a(SourceFile:2)", "com.example.Bar.go(Bar.java:51)",
+				"a.a.b(SourceFile:12)", "com.example.Foo.stop(Foo.java:201)").Replace(want)
+		}
+		if got != want {
+			t.Errorf("insisting %v: got\n%s\nwant\n%s", insist, got, want)
+		}
+	}
+	var out strings.Builder
+	f := filter.New(filter.Options{Java: named(t, text), Explain: true})
+	if err := f.Run(context.Background(), strings.NewReader(log), &out); err != nil || strings.Count(out.String(), "[another build: mapping0.txt does not have a.a.a at line 33, which the log has]") != 3 {
+		t.Errorf("%v, no reason: %s", err, out.String())
+	}
+}

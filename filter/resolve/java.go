@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"slices"
+	"strconv"
 
 	"qss-filter/filter/frame"
 	"qss-filter/filter/match"
@@ -19,6 +20,10 @@ type Java struct {
 	maps      *javamap.Maps
 	memo      *memo
 	processes *Processes
+	// insist has frames named although another one contradicts their map.
+	insist bool
+	// refuted is set once a frame has contradicted a map.
+	refuted bool
 	// open is how many traces are open.
 	open int
 	// looked is set once something had the places searched.
@@ -37,6 +42,8 @@ type JavaAnswer struct {
 	Dropped bool
 	// TooMany is set if more methods may be meant than are given.
 	TooMany bool
+	// Refuting is the frame that contradicts the map, if that is another one of the process. It is "" otherwise.
+	Refuting string
 }
 
 // mapsOf returns the maps with which the trace of a thread is read whose frame has that source: those that were weighed, or of the frame's ID,
@@ -100,7 +107,13 @@ func (j *Java) Frame(ctx context.Context, t *Thread, fr *parse.Frame, as *Weighe
 		return nil // it has its own name, and maybe its own line
 	case !fits && m.Files.Unverified && isShort(was.Method):
 		a.Elsewhere = was.Method
+		j.refute(t.Process, maps, &was)
 		return a
+	case m.Files.Unverified:
+		if by := j.refuting(t.Process, maps); by != "" {
+			a.Elsewhere, a.Java.Refuting = was.Method, by
+			return a
+		}
 	}
 	a.Java.Dropped = len(found) == 0
 	j.opens(t.java, a.Java.Dropped)
@@ -111,6 +124,38 @@ func (j *Java) Frame(ctx context.Context, t *Thread, fr *parse.Frame, as *Weighe
 		a.Frames = a.Java.Candidates[0]
 	}
 	return a
+}
+
+// refute notes that a frame of a process contradicts its maps, which no build ID verifies: the first of them that has the frame's class.
+func (j *Java) refute(p *Process, maps []*javamap.Map, by *retrace.Frame) {
+	for _, m := range maps {
+		if !m.Files.Unverified || !hasClass(m, by.Class) {
+			continue
+		}
+		if p.refutedMaps == nil {
+			p.refutedMaps = map[*javamap.Map]string{}
+		}
+		if p.refutedMaps[m] == "" {
+			p.refutedMaps[m], j.refuted = by.Class+"."+by.Method, true
+			if by.HasLine {
+				p.refutedMaps[m] += " at line " + strconv.Itoa(by.Line)
+			}
+		}
+		return
+	}
+}
+
+// refuting returns the frame of a process that contradicts one of the maps, "" if none does, or if the user insists.
+func (j *Java) refuting(p *Process, maps []*javamap.Map) string {
+	if !j.refuted || j.insist {
+		return ""
+	}
+	for _, m := range maps {
+		if by := p.refutedMaps[m]; by != "" {
+			return by
+		}
+	}
+	return ""
 }
 
 // opens notes whether the next frame of a trace may depend on what was before it.
@@ -125,7 +170,7 @@ func (j *Java) opens(t *javaTrace, open bool) {
 }
 
 // Plain reports whether every frame of Java is read with the same maps, and none depends on what was before it.
-func (j *Java) Plain() bool { return j.open == 0 && len(j.maps.Named()) > 0 }
+func (j *Java) Plain() bool { return j.open == 0 && !j.refuted && len(j.maps.Named()) > 0 }
 
 // proven returns the maps of the build that a process runs, as its frames have said. Lines that name no process may be of any.
 func (j *Java) proven(t *Thread) []*javamap.Map { return t.javaMaps }
@@ -145,7 +190,7 @@ func (j *Java) Thrown(t *Thread, class string, as *Weighed) string {
 	if len(maps) == 0 && t.java != nil {
 		maps = t.java.maps
 	}
-	if len(maps) == 0 {
+	if len(maps) == 0 || j.refuting(t.Process, maps) != "" {
 		return ""
 	}
 	trace, now := t.on(maps), class
@@ -238,6 +283,8 @@ func (j *JavaAnswer) explanation(a *Answer) string {
 		return "several methods may be meant: the frame does not say which line"
 	case len(a.Frames) > 0:
 		return "unverified: the trace does not say of which build it is"
+	case j.Refuting != "":
+		return "another build: " + name + " does not have " + symsrc.Visible(j.Refuting) + ", which the log has"
 	case a.Elsewhere != "":
 		return "another build: no method " + symsrc.Visible(a.Elsewhere) + " of that class in " + name
 	}
@@ -275,7 +322,7 @@ func (j *Java) Compiled(t *Thread, hint []byte) *Answer {
 	if len(maps) == 0 {
 		maps = j.proven(t)
 	}
-	if len(maps) == 0 {
+	if len(maps) == 0 || j.refuting(t.Process, maps) != "" {
 		return nil
 	}
 	was := retrace.Frame{Class: string(hint[:dot]), Method: string(hint[dot+1 : name])}

@@ -37,6 +37,8 @@ type Process struct {
 	generation uint64
 	// javaMaps are the maps of names of Java that its frames have named.
 	javaMaps []*javamap.Map
+	// refutedMaps are those that a frame of the process contradicts, each with that frame: all its frames are of another build.
+	refutedMaps map[*javamap.Map]string
 	// sum is the SHA-256 of the file of a board's program, or its begin, in hexadecimal digits. It is "" if the log has none.
 	sum string
 	// proofs are what is known of files that are not verified.

@@ -101,7 +101,7 @@ func New(o Options) *Resolver {
 	r.Prefetch = &Prefetch{memo: &r.memo, queries: &r.queries, source: from, broken: o.Broken}
 	r.answers = answers{memo: &r.memo, queries: &r.queries, source: from, prefetch: r.Prefetch}
 	if o.Java != nil {
-		r.Java = &Java{maps: o.Java, memo: &r.memo, processes: r.Processes}
+		r.Java = &Java{maps: o.Java, memo: &r.memo, processes: r.Processes, insist: o.Insist}
 	}
 	r.Proofs = &Proofs{answers: &r.answers, processes: r.Processes, trust: o.Trust, insist: o.Insist, ran: o.Ran, refuted: o.Refuted}
 	return r
