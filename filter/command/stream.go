@@ -216,7 +216,7 @@ func (c *config) filterOptions() (o filter.Options, end func(), err error) {
 }
 
 // insisting says how files are believed that the log contradicts.
-const insisting = "--trust-files names them"
+const insisting = "--trust-files names those that the log does not name"
 
 // trustFiles says how this machine's files are trusted where a log has no build IDs.
 const trustFiles = "--rootfs / trusts this machine's files"

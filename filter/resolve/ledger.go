@@ -24,12 +24,12 @@ type Entry struct {
 	Names bool
 }
 
-// agreementWords are the kinds of agreements, as doctor has them.
-var agreementWords = [...]string{
-	byCall:    "calls of the function of the next frame",
-	byCaller:  "calls from other modules",
-	byName:    "names in the log",
-	byPointer: "calls by way of a pointer",
+// agreementWords are the kinds of agreements, as doctor has one and several.
+var agreementWords = [...][2]string{
+	byCall:    {"call of the function of the next frame", "calls of the function of the next frame"},
+	byCaller:  {"call from another module", "calls from other modules"},
+	byName:    {"name in the log", "names in the log"},
+	byPointer: {"call by way of a pointer", "calls by way of a pointer"},
 }
 
 // Ledger returns what the processes' stacks say of files that no build ID verifies, by module and process.
@@ -71,7 +71,7 @@ func (p *proof) agreed() string {
 	var parts []string
 	for kind, n := range counts {
 		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, agreementWords[kind]))
+			parts = append(parts, fmt.Sprintf("%d %s", n, agreementWords[kind][min(n, 2)-1]))
 		}
 	}
 	return strings.Join(parts, ", ")
