@@ -197,6 +197,9 @@ func readGlibcPlain(s *Search, line []byte, at, from int, f *Frame) bool {
 	if start != scan.Spaces(line, 0) && bytes.IndexByte(line[start:nameEnd], '/') < 0 {
 		return false
 	}
+	if line[start] != '/' && line[start] != '.' && bytes.Contains(line[start:nameEnd], []byte("::")) {
+		return false // a function of C++, as Chromium and Boost write them
+	}
 	*f = Frame{Whole: span(start, end), Module: span(start, nameEnd), Off: span(at, e), Offset: addr, Addr: span(at, e), Convention: Raw}
 	if straced {
 		f.Space, f.Convention, f.Run = symsrc.InFile, Strace, Adjacent
