@@ -17,6 +17,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -142,11 +143,14 @@ func LayOut(dir, id, path string) error {
 type Symbols struct {
 	// Asked are the queries so far.
 	Asked []symsrc.Addr
+	mu    sync.Mutex // a filter asks from several goroutines
 }
 
 // Frames returns the answer to a query.
 func (s *Symbols) Frames(_ context.Context, q symsrc.Addr) symsrc.Answer {
+	s.mu.Lock()
 	s.Asked = append(s.Asked, q)
+	s.mu.Unlock()
 	good := &symsrc.Files{Elf: "/lib/a.so", Unverified: q.Module.BuildID == ""}
 	if strings.Contains(q.Module.Name, "missing") {
 		return symsrc.Answer{Files: &symsrc.Files{ElfStatus: symsrc.NotFound, DebugStatus: symsrc.NotFound, Note: "elf not found"}}
