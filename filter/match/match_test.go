@@ -106,6 +106,16 @@ func TestFits(t *testing.T) {
 	}
 }
 
+// TestBegins holds that a text which ends before the byte that a literal needs may have begun something.
+func TestBegins(t *testing.T) {
+	s := NewScan([]Literal{{Text: "#", After: Digit, When: Always}, {Text: "+0x", After: Hex, When: Always}, {Text: "shard ", When: Always}}, Always)
+	for text, want := range map[string]bool{"": false, "root #": false, "bin/a(+0x": true, "bin/a(+0": false, "bin/a(+0x1": false, "shard ": false} {
+		if got := s.Begins([]byte(text)); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
+
 // TestWords holds that each reader is told of its own words only.
 func TestWords(t *testing.T) {
 	old := subscribed

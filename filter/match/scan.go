@@ -87,6 +87,18 @@ func (s *Scan) Next(b []byte, from int) int {
 	}
 }
 
+// Begins reports whether b ends in a literal of several bytes that needs a byte which has not come.
+func (s *Scan) Begins(b []byte) bool {
+	for _, of := range s.sets {
+		for k := range of {
+			if l := of[k].literal; l.After != Any && len(l.Text) > 1 && bytes.HasSuffix(b, []byte(l.Text)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // asked is a line, some literals of which were asked whether they may mean something there.
 type asked struct {
 	begin, end int
