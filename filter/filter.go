@@ -9,8 +9,8 @@
 //	                                  ▼
 //	     print     text, or an object of JSON                   (print, print/jsonl)
 //
-// A stream.Stream searches a log for the literals without which a line can mean nothing, and passes on only the lines that have one
-// to Lines. A line that is not understood leaves byte for byte as it came. Package llvm is another such pipeline, which prints what
+// A stream.Stream searches a log for the literals without which a line can mean nothing (package match), and passes on only the lines that
+// have one to Lines. A line that is not understood leaves byte for byte as it came. Package llvm is another such pipeline, which prints what
 // llvm-symbolizer does.
 //
 //	line.go         a line from its bytes to its output: the picture above

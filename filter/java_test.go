@@ -477,4 +477,7 @@ func TestJavaRefuted(t *testing.T) {
 	if err := f.Run(context.Background(), strings.NewReader(log), &out); err != nil || strings.Count(out.String(), "[another build: mapping0.txt does not have a.a.a at line 33, which the log has]") != 3 {
 		t.Errorf("%v, no reason: %s", err, out.String())
 	}
+	if _, ok := f.Resume(nil); ok {
+		t.Error("a filter that goes on from here does not know that the map is refuted")
+	}
 }

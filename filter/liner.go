@@ -301,7 +301,7 @@ func (l *liner) unfinished(begin []byte) (open, begun bool) {
 			return true, false
 		}
 	}
-	return false, !found && (l.candidates.Next(begin, 0) >= 0 || hasBegun(begin))
+	return false, !found && (l.candidates.Next(begin, 0) >= 0 || l.candidates.Begins(begin) || hasBegun(begin))
 }
 
 // hasBegun reports whether text has what most frames begin with, before any of the literals: `#` and a digit, or an address.

@@ -52,14 +52,8 @@ func beginsDocument(line []byte, at int) bool {
 
 // isReport reports whether the name of a sanitizer stands in the first or the last line of its report.
 func isReport(line []byte, at int) bool {
-	return bytes.Contains(line[:at], reportWord) || bytes.Contains(line[:at], warningWord) || bytes.Contains(line[:at], resolve.SummaryWord)
+	return bytes.Contains(line[:at], resolve.ErrorWord) || bytes.Contains(line[:at], resolve.WarningWord) || bytes.Contains(line[:at], resolve.SummaryWord)
 }
-
-// Words of the first lines of sanitizers' reports.
-var (
-	reportWord  = []byte("ERROR: ")
-	warningWord = []byte("WARNING: ")
-)
 
 // followsColon reports whether the words of UBSan follow a place in the source, as they do there.
 func followsColon(line []byte, at int) bool { return at == 0 || scan.EndsWith(line, 0, at, ": ") }

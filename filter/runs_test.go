@@ -81,11 +81,133 @@ int main(int c, char **v) { int r = mid(c); sink += r; return 0; }
 // offsetsOf returns the offsets in a program of the frames that an expression matches.
 func offsetsOf(frame *regexp.Regexp, log string) (offsets []uint64) {
 	for _, m := range frame.FindAllStringSubmatch(log, -1) {
-		var off uint64
-		for _, c := range m[1] {
-			off = off<<4 | uint64(strings.IndexRune("0123456789abcdef", c))
-		}
-		offsets = append(offsets, off)
+		offsets = append(offsets, hexOf(m[1]))
 	}
 	return offsets
+}
+
+// TestProgramsAtOnePlace holds that what the stacks of one program say is no evidence for another one in the same log that has other functions
+// at the same addresses, and neither for the same program at another place: programs that are not position-independent by turns, stack by stack
+// and frame by frame; two runs of one that is, each after its list of mappings.
+func TestProgramsAtOnePlace(t *testing.T) {
+	dir := t.TempDir()
+	code := filepath.Join(dir, "a.c")
+	if err := os.WriteFile(code, []byte(`#include <execinfo.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+#define NI __attribute__((noinline))
+volatile int sink;
+NI void show(int lists) {
+	void *a[64]; int n = backtrace(a, 64); char b[4096];
+	if (!lists) { backtrace_symbols_fd(a, n, 2); return; }
+	for (int r, f = open("/proc/self/maps", O_RDONLY); (r = read(f, b, sizeof b)) > 0;) write(2, b, r);
+	for (int i = 0; i < n; i++) dprintf(2, "    @ %18p (unknown)\n", a[i]);
+}
+#ifdef OTHER
+NI int third(int x, int l) { sink += x * 7; show(l); return sink + x; }
+NI int second(int x, int l) { sink ^= 3; int r = third(x, l); sink += r; return r; }
+int main(int c, char **v) { sink++; sink ^= 5; int r = second(c, c > 1); sink += r; return 0; }
+#else
+NI int leaf(int x, int l) { show(l); sink += x; return x + sink; }
+NI int mid(int x, int l) { int r = leaf(x + 1, l); sink += r; return r; }
+int main(int c, char **v) { int r = mid(c, c > 1); sink += r; return 0; }
+#endif
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	one, other, moving := filepath.Join(dir, "one"), filepath.Join(dir, "other"), filepath.Join(dir, "moving")
+	compiled(t, "-w", "-g", "-O1", "-no-pie", "-fno-pie", "-o", one, code)
+	compiled(t, "-w", "-g", "-O1", "-no-pie", "-fno-pie", "-DOTHER", "-o", other, code)
+	compiled(t, "-w", "-g", "-O1", "-pie", "-fPIE", "-o", moving, code)
+	truth := func(path string, offsets []uint64) (names []string) {
+		for _, at := range oracle(t, path, offsets) {
+			names = append(names, at[len(at)-1].function)
+		}
+		return names
+	}
+	frame := regexp.MustCompile(`/(one|other)\S* ?\[0x([0-9a-f]+)\]`)
+	right := map[string]string{} // functions by program and address
+	outputs := map[string]string{}
+	for _, path := range []string{one, other} {
+		log := errorOutput(path, nil)
+		outputs[path] = log
+		found := frame.FindAllStringSubmatch(log, -1)
+		var offsets []uint64
+		for _, m := range found {
+			offsets = append(offsets, hexOf(m[2]))
+		}
+		for i, name := range truth(path, offsets) {
+			right[found[i][1]+found[i][2]] = name
+		}
+	}
+	a, b := outputs[one], outputs[other]
+	var mixed strings.Builder
+	first, second := strings.SplitAfter(a, "\n"), strings.SplitAfter(b, "\n")
+	for i := range max(len(first), len(second)) {
+		for _, lines := range [][]string{first, second} {
+			if i < len(lines) {
+				mixed.WriteString(lines[i])
+			}
+		}
+	}
+	for order, log := range map[string]string{"by turns": a + b + a + b, "with text between": b + "text\n\n" + a + "text\n\n" + b, "frame by frame": mixed.String()} {
+		named := 0
+		for _, fr := range framesNow(t, assumedFiles(t), log) {
+			if m := frame.FindStringSubmatch(fr.Text); m != nil && len(fr.Functions) > 0 {
+				named++
+				if is := fr.Functions[len(fr.Functions)-1].Function; is != right[m[1]+m[2]] {
+					t.Errorf("%s: %s is %s, want %s", order, fr.Text, is, right[m[1]+m[2]])
+				}
+			}
+		}
+		if named == 0 && order != "frame by frame" {
+			t.Errorf("%s: nothing is named:\n%s", order, log)
+		}
+	}
+
+	begin := regexp.MustCompile(`(?m)^([0-9a-f]+)-[0-9a-f]+ r--p 00000000 .*/moving$`)
+	address := regexp.MustCompile(`@ +0x([0-9a-f]+) `)
+	var log string
+	at := map[string]string{}
+	for range 2 {
+		run := errorOutput(moving, nil, "lists")
+		m := begin.FindStringSubmatch(run)
+		if m == nil {
+			t.Skipf("no list of mappings:\n%s", run)
+		}
+		var offsets []uint64
+		var texts []string
+		for _, fr := range address.FindAllStringSubmatch(run, -1) {
+			if off := hexOf(fr[1]) - hexOf(m[1]); off < 1<<20 {
+				offsets, texts = append(offsets, off), append(texts, fr[1])
+			}
+		}
+		for i, name := range truth(moving, offsets) {
+			at[texts[i]] = name
+		}
+		log += run + "text\n"
+	}
+	named := 0
+	for _, fr := range framesNow(t, assumedFiles(t), log) {
+		m := address.FindStringSubmatch(fr.Text + " ")
+		if m == nil || at[m[1]] == "" || len(fr.Functions) == 0 {
+			continue
+		}
+		named++
+		if is := fr.Functions[len(fr.Functions)-1].Function; is != at[m[1]] {
+			t.Errorf("at another place: %s is %s, want %s", fr.Text, is, at[m[1]])
+		}
+	}
+	if named == 0 {
+		t.Errorf("of the program that moves nothing is named:\n%s", log)
+	}
+}
+
+// hexOf returns the value of hexadecimal digits.
+func hexOf(digits string) (v uint64) {
+	for _, c := range digits {
+		v = v<<4 | uint64(strings.IndexRune("0123456789abcdef", c))
+	}
+	return v
 }

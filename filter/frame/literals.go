@@ -39,9 +39,6 @@ var (
 
 func stopAt(l ...match.Literal) []match.Literal { return l }
 
-// afterHex returns the offset after the digits of the number that stands at i.
-func afterHex(line []byte, i int) int { return scan.HexEnd(line, i) }
-
 // mayEnd reports whether the program's words may end before line[i:], or this filter's answer begin there.
 func mayEnd(line []byte, i int) bool {
 	if i >= len(line) || scan.Has(line, i, " in ") {
@@ -60,7 +57,7 @@ func mayEnd(line []byte, i int) bool {
 // endsOffset reports whether what stands around a `+0x` may be an offset: most stand before a bracket, a size or the end of a word, those of
 // eu-stack after an address.
 func endsOffset(line []byte, at int) bool {
-	end := afterHex(line, at+len("+0x"))
+	end := scan.HexEnd(line, at+len("+0x"))
 	if end >= len(line) {
 		return true
 	}
@@ -76,14 +73,14 @@ func endsOffset(line []byte, at int) bool {
 
 // endsSpacedOffset is endsOffset for `+ 0x` of systemd, Tizen, PyTorch and minidump-stackwalk.
 func endsSpacedOffset(line []byte, at int) bool {
-	end := afterHex(line, at+len("+ 0x"))
+	end := scan.HexEnd(line, at+len("+ 0x"))
 	return mayEnd(line, end) || line[end] == ')' || scan.Has(line, end, " (0x") || scan.EndsWith(line, 0, at, "] ")
 }
 
 // endsBracket reports whether `[0x…` is closed, and stands where a frame has it: at the end of the line, before this filter's answer, or after
 // what a frame has before it.
 func endsBracket(line []byte, at int) bool {
-	end := afterHex(line, at+len("[0x"))
+	end := scan.HexEnd(line, at+len("[0x"))
 	switch {
 	case end >= len(line):
 		return true
@@ -123,7 +120,7 @@ func endsPerf(line []byte, at int) bool {
 
 // followsItem reports whether an address after ` @ ` may be that of a numbered item.
 func followsItem(line []byte, at int) bool {
-	end := afterHex(line, at+len(" @ 0x"))
+	end := scan.HexEnd(line, at+len(" @ 0x"))
 	if end < len(line) && !mayEnd(line, end) {
 		return false
 	}
@@ -140,7 +137,7 @@ var itemWord = []byte(". ")
 
 // endsFields reports whether `|0x…` is the last field of a frame of minidump-stackwalk, or a field of a module.
 func endsFields(line []byte, at int) bool {
-	return at > 0 && line[at-1] == '|' && mayEnd(line, afterHex(line, at+len("|0x"))) || bytes.Contains(line, moduleFields)
+	return at > 0 && line[at-1] == '|' && mayEnd(line, scan.HexEnd(line, at+len("|0x"))) || bytes.Contains(line, moduleFields)
 }
 
 // moduleFields begins the fields of a module.

@@ -320,7 +320,8 @@ var (
 var Words = match.Subscribe(string(banner), string(memoryMap), string(dartBuildID), string(clickHouseHash), string(moduleField)+string(bar),
 	string(buildIDWord))
 
-// Announces returns how many lines after text are to be looked at whatever they hold, 0 for a text that announces nothing.
+// Announces returns how many lines after text are to be looked at whatever they hold, 0 for a text that announces nothing. words are those
+// that the text holds.
 func Announces(text []byte, words match.Words) int {
 	switch {
 	case !words.Any(Words):

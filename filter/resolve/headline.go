@@ -48,14 +48,14 @@ var (
 	SanitizerWord = []byte("Sanitizer")
 	// SummaryWord begins the last line of a report.
 	SummaryWord = []byte("SUMMARY: ")
+	// ErrorWord and WarningWord are in the first line of a report, before the sanitizer.
+	ErrorWord, WarningWord = []byte("ERROR: "), []byte("WARNING: ")
 	// RuntimeError begins a message of UBSan.
 	RuntimeError = []byte("runtime error:")
 
-	errorWord   = []byte("ERROR: ")
-	warningWord = []byte("WARNING: ")
-	threadWord  = []byte("ThreadSanitizer")
-	faultWord   = []byte("(pc 0x")
-	goPanic     = []byte("panic") // of Go's `panic: runtime error: index out of range`
+	threadWord = []byte("ThreadSanitizer")
+	faultWord  = []byte("(pc 0x")
+	goPanic    = []byte("panic") // of Go's `panic: runtime error: index out of range`
 )
 
 // Words of others.
@@ -115,9 +115,9 @@ func (e *emitter) note(line []byte) {
 		before, fault := line[:i], bytes.Contains(line[i:], faultWord)
 		switch {
 		case bytes.Contains(before, SummaryWord):
-		case bytes.Contains(before, warningWord) && bytes.Contains(line, threadWord):
+		case bytes.Contains(before, WarningWord) && bytes.Contains(line, threadWord):
 			e.begin(rawHeadline, fault, false)
-		case bytes.Contains(before, errorWord), bytes.Contains(before, warningWord):
+		case bytes.Contains(before, ErrorWord), bytes.Contains(before, WarningWord):
 			e.begin(movedHeadline, fault, false)
 		}
 		return

@@ -42,7 +42,7 @@ type JavaAnswer struct {
 	Dropped bool
 	// TooMany is set if more methods may be meant than are given.
 	TooMany bool
-	// Refuting is the frame that contradicts the map, if that is another one of the process. It is "" otherwise.
+	// Refuting says which map another frame of the process contradicts, and how. It is "" if none does.
 	Refuting string
 }
 
@@ -136,7 +136,7 @@ func (j *Java) refute(p *Process, maps []*javamap.Map, by *retrace.Frame) {
 			p.refutedMaps = map[*javamap.Map]string{}
 		}
 		if p.refutedMaps[m] == "" {
-			p.refutedMaps[m], j.refuted = by.Class+"."+by.Method, true
+			p.refutedMaps[m], j.refuted = m.Name()+" does not have "+by.Class+"."+by.Method, true
 			if by.HasLine {
 				p.refutedMaps[m] += " at line " + strconv.Itoa(by.Line)
 			}
@@ -145,7 +145,7 @@ func (j *Java) refute(p *Process, maps []*javamap.Map, by *retrace.Frame) {
 	}
 }
 
-// refuting returns the frame of a process that contradicts one of the maps, "" if none does, or if the user insists.
+// refuting returns how a frame of a process contradicts one of the maps, "" if none does, or if the user insists.
 func (j *Java) refuting(p *Process, maps []*javamap.Map) string {
 	if !j.refuted || j.insist {
 		return ""
@@ -284,7 +284,7 @@ func (j *JavaAnswer) explanation(a *Answer) string {
 	case len(a.Frames) > 0:
 		return "unverified: the trace does not say of which build it is"
 	case j.Refuting != "":
-		return "another build: " + name + " does not have " + symsrc.Visible(j.Refuting) + ", which the log has"
+		return "another build: " + symsrc.Visible(j.Refuting) + ", which the log has"
 	case a.Elsewhere != "":
 		return "another build: no method " + symsrc.Visible(a.Elsewhere) + " of that class in " + name
 	}

@@ -37,7 +37,7 @@ type Process struct {
 	generation uint64
 	// javaMaps are the maps of names of Java that its frames have named.
 	javaMaps []*javamap.Map
-	// refutedMaps are those that a frame of the process contradicts, each with that frame: all its frames are of another build.
+	// refutedMaps are those that a frame of the process contradicts, and how: all its frames are of another build.
 	refutedMaps map[*javamap.Map]string
 	// sum is the SHA-256 of the file of a board's program, or its begin, in hexadecimal digits. It is "" if the log has none.
 	sum string
@@ -161,7 +161,7 @@ func (o *Processes) forget() {
 }
 
 // Thread returns the thread that has written a text with the loggers' prefixes p. If the text is a string in a JSON object, outer
-// has the prefixes of the object's line, outerLine. Otherwise both are nil.
+// has the prefixes of the object's line, outerLine. Otherwise both are nil. words are those that the text holds.
 func (o *Processes) Thread(p, outer *prefix.Prefix, outerLine, text []byte, words match.Words) *Thread {
 	claimed := p.Claimed.Of(text)
 	at := prefix.Origin{Prefix: p, Line: text, Outer: outer, OuterLine: outerLine}

@@ -153,7 +153,7 @@ func (r *Resolver) Preload(list []byte) error {
 func (r *Resolver) LacksMappings(t *Thread) bool { return t.Space.Empty() && r.lists.preload == nil }
 
 // ApplyListed applies a line of a list of mappings, or one that states a build ID. mapping is set for the former. file and id are
-// set for the latter.
+// set for the latter. words are those that the text holds.
 func (r *Resolver) ApplyListed(t *Thread, text []byte, words match.Words, line int) (mapping bool, file string, id symsrc.BuildID) {
 	if name, stated, ok := mappings.BuildID(text, words); ok {
 		if id, file = stated, string(name); name == nil {

@@ -96,10 +96,10 @@ func appendSpace(dst []byte, p *Process) (lines []byte, ok bool) {
 	return dst, true
 }
 
-// ofJava reports whether a trace of Java may go on, or a process has said which maps it needs.
+// ofJava reports whether a trace of Java may go on, or a process has said which maps it needs, or which are not its own.
 func (o *Processes) ofJava() bool {
 	for _, t := range o.threads {
-		if t.java != nil && t.java.open || t.javaMaps != nil {
+		if t.java != nil && t.java.open || t.javaMaps != nil || len(t.refutedMaps) > 0 {
 			return true
 		}
 	}
