@@ -176,15 +176,15 @@ func (s *Source) prefetch(ctx context.Context, qs []symsrc.Expected, wantMissing
 	}
 	s.fetch(ctx, wanted)
 	for i := range wanted {
-		if wantMissing && !s.has(wanted[i]) {
+		if wantMissing && !s.holds(wanted[i]) {
 			missing = append(missing, asked[i])
 		}
 	}
 	return missing, true
 }
 
-// has reports whether the answer to a query is known.
-func (s *Source) has(q inquiry) bool {
+// holds reports whether the answer to a query is known.
+func (s *Source) holds(q inquiry) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p, _, _ := s.ahead.get(q.key, q.at, q.tag)

@@ -24,7 +24,6 @@ const (
 	sessionName = "session" // exists while the database is open: if there is no process, the last one died
 	deathsName  = "deaths"  // when processes died: a line each, in seconds since 1970
 	versionName = "version" // the layout of the directory
-	databaseDir = "db"      // and see listingName, spoolDir
 )
 
 const layoutVersion = "qss-filter cache 3\n"

@@ -97,7 +97,7 @@ const putPages = 256
 // full, and with errProtocol at the first invalid byte; what follows that is not stored.
 func (s *store) put(left []byte) error {
 	all, damaged := read(left)
-	var keys, values [][]byte
+	var changes []change
 	written := len(left)
 	for len(all) > 0 {
 		if !roomFor(s.dirAbove(), s.reserve, written) {
@@ -107,7 +107,7 @@ func (s *store) put(left []byte) error {
 			return err
 		}
 		err := s.view(func(txn *badger.Txn) {
-			keys, values = keys[:0], values[:0]
+			changes = changes[:0]
 			for n := 0; len(all) > 0 && n < putPages; n++ {
 				size := 1
 				for size < len(all) && all[size].samePage(&all[0]) {
@@ -115,9 +115,7 @@ func (s *store) put(left []byte) error {
 				}
 				key := appendKey(nil, all[0].place, all[0].at)
 				old := kept(txn, key)
-				if value := merge(key, old, all[:size]); !bytes.Equal(value, old) {
-					keys, values = append(keys, key), append(values, value)
-				}
+				changes = append(changes, change{key, old, merge(key, old, all[:size])})
 				all = all[size:]
 			}
 		})
@@ -125,10 +123,12 @@ func (s *store) put(left []byte) error {
 			return err
 		}
 		written = 0
-		for _, value := range values {
-			written += len(value)
+		for i := range changes {
+			if changes[i].changes() {
+				written += len(changes[i].value)
+			}
 		}
-		if err := s.keep(keys, values); err != nil {
+		if err := s.keep(changes); err != nil {
 			return err
 		}
 	}
@@ -189,17 +189,35 @@ func (s *store) view(do func(*badger.Txn)) error {
 	return nil
 }
 
-// keep writes keys with their values.
-func (s *store) keep(keys, values [][]byte) error {
+// change is a key, and what its value was and will be.
+type change struct{ key, old, value []byte }
+
+func (c *change) changes() bool { return !bytes.Equal(c.old, c.value) }
+
+// keep writes what changes, and marks all as stored.
+func (s *store) keep(all []change) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.db == nil {
 		return errClosed
 	}
-	return s.write(keys, values)
+	var keys, values [][]byte
+	for i := range all {
+		if all[i].changes() {
+			keys, values = append(keys, all[i].key), append(values, all[i].value)
+		}
+	}
+	if err := s.write(keys, values); err != nil {
+		return err
+	}
+	for i := range all {
+		s.marks.replace(all[i].key, all[i].old, all[i].value)
+	}
+	s.fresh = true
+	return nil
 }
 
-// write is keep; s is locked.
+// write writes keys with their values. s is locked.
 func (s *store) write(keys, values [][]byte) error {
 	batch := s.db.NewWriteBatch()
 	defer batch.Cancel()

@@ -3,6 +3,7 @@ package cache
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,6 +29,7 @@ type Source struct {
 	engine engineID
 	kept   *listing
 	spool  *spool
+	stored func() marks // of the database as it was when first asked
 
 	recent  atomic.Pointer[module]
 	mu      sync.Mutex
@@ -63,6 +65,7 @@ func (s *Source) begin() bool {
 		s.client = newClient(&s.opt, dir, s.warn)
 		s.kept = newListing(dir)
 		s.spool = newSpool(dir, s.kept, s.client, s.warn)
+		s.stored = sync.OnceValue(func() marks { return readMarks(filepath.Join(dir, databaseDir)) })
 	})
 	return s.client != nil
 }
@@ -89,7 +92,9 @@ func (s *Source) Frames(ctx context.Context, q symsrc.Addr) symsrc.Answer {
 	if m.direct.Load() {
 		a := s.behind.Frames(ctx, q)
 		if !a.Partial && a.Files != nil && answersAll(a.Files) {
-			s.keep(m, &q, &a, later)
+			if !s.has(m, uint8(q.Kind), &q) {
+				s.keep(m, &q, &a, later)
+			}
 			return a
 		}
 		m.direct.Store(false) // its files were removed, or refer to others that are missing
@@ -135,6 +140,11 @@ func (s *Source) keep(m *module, q *symsrc.Addr, a *symsrc.Answer, u urgency) {
 	}
 }
 
+// has reports whether the answer to a query of that kind is stored, for what local files answer. It does not ask the cache.
+func (s *Source) has(m *module, kind uint8, q *symsrc.Addr) bool {
+	return s.kept.has(m.prefix) && s.stored().has(markOf(placeOf(m.prefix, q), q.Offset, tagOf(kind, q)))
+}
+
 // Hits returns how many queries for frames the cache was asked, and how many it answered.
 func (s *Source) Hits() (asked, answered int64) { return s.asked.Load(), s.answered.Load() }
 
@@ -164,7 +174,7 @@ func (s *Source) Probe(ctx context.Context, q symsrc.Addr) symsrc.Probe {
 	p := prober.Probe(ctx, q)
 	switch {
 	case p.Known && direct:
-		if m.owns(m.files) {
+		if m.owns(m.files) && !s.has(m, probeKind, &q) {
 			s.spool.probe(m, &q, p, m.files, later)
 		}
 	case p.Known:

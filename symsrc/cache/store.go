@@ -40,6 +40,8 @@ type store struct {
 	db    *badger.DB
 	max   int64 // bytes on disk
 	since int64 // written since these were counted
+	marks marks // of what is stored; changed while mu is held for reading, by one goroutine at a time
+	fresh bool  // they are not in their file
 
 	asked, found atomic.Uint64 // queries, and those answered, since the cache was last empty
 }
@@ -81,7 +83,7 @@ func (s *store) open() error {
 	if err != nil {
 		return fmt.Errorf("open the cache: %w", err)
 	}
-	s.db, s.since = db, 0
+	s.db, s.since, s.marks, s.fresh = db, 0, readMarks(s.dir), false
 	return s.write([][]byte{firstKey, lastKey}, [][]byte{nil, nil})
 }
 
@@ -132,6 +134,16 @@ func (s *store) close() error {
 		return fmt.Errorf("close the cache: %w", err)
 	}
 	return nil
+}
+
+// saveMarks writes the marks of what was stored. Without them it is stored again.
+func (s *store) saveMarks() {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.db == nil || !s.fresh || !diskcache.HasRoom(s.dirAbove(), marksSize, s.reserve) {
+		return
+	}
+	s.fresh = diskcache.WriteFile(filepath.Join(s.dir, marksName), s.marks.appendTo(make([]byte, 0, marksSize))) != nil
 }
 
 // loadCounters restores the counters of the last session.
@@ -217,6 +229,7 @@ func (sv *server) tidy() {
 func (sv *server) take() {
 	sv.taking.Lock()
 	defer sv.taking.Unlock()
+	defer sv.store.saveMarks()
 	for _, name := range spooled(sv.dir) {
 		if sv.ending.Load() {
 			return // the next process reads them
