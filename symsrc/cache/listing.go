@@ -19,6 +19,9 @@ const (
 	maxListing  = 1 << 20 // bytes
 )
 
+// ServersName is the name of a file in the cache's directory that another package writes: the debuginfod servers that do not answer.
+const ServersName = "servers"
+
 // listed is a hash in the listing.
 type listed [8]byte
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"qss-filter/symsrc"
@@ -69,6 +70,7 @@ func (o *Options) Finder() (f symsrc.Finder, close func(), err error) {
 	o.Files.OnProblem, o.Servers.Warn, o.Servers.Progress = o.warn, o.Warn, o.Progress
 	if dir, err := o.Cache.Directory(); err == nil && !o.Cache.Off && diskcache.Safe(dir) == nil {
 		o.Files.CacheDir = dir
+		o.Servers.Shunned = filepath.Join(dir, cache.ServersName)
 	}
 	local, err := locate.New(o.Files)
 	if err != nil {

@@ -117,7 +117,7 @@ func (a *attempt) enter(p phase) {
 // patience returns how long to wait for news of the attempt, 0 for not at all. Client.mu is held.
 func (a *attempt) patience(now time.Time) time.Duration {
 	s := a.server
-	if a.phase == over {
+	if a.phase == over || s.old && s.shun.holds(now) {
 		return 0
 	}
 	left := a.c.share() - s.vain.shows(now)
@@ -207,21 +207,26 @@ func (a *attempt) rate(ctx context.Context) {
 		return
 	}
 	now, s := a.c.now(), a.server
+	var changed []*server
 	switch {
 	case a.verdict == verdictGood, a.verdict == verdictMissing, a.verdict == verdictTooLarge:
-		s.useful(now)
+		if s.useful(now); s.shun != (shun{}) {
+			s.shun, changed = shun{}, append(changed, s)
+		}
 	case a.verdict == verdictUseless, a.verdict == verdictTrouble && !a.full:
 		s.failures++
 	}
 	tired := s.failures >= maxFailures && !now.Before(s.broken)
 	if tired {
 		s.rest(now, a.reason)
+		changed = s.avoid(now, a.reason)
 		if a.verdict == verdictTrouble {
 			a.again = s.broken
 		}
 	}
 	pause := s.pause
 	a.c.mu.Unlock()
+	a.c.remember(changed...)
 	if tired {
 		a.c.warn(s.prefix+" tired", fmt.Sprintf("%s: %s; not asking it again for %v", s.name, a.reason, pause))
 	}

@@ -75,6 +75,7 @@ type Client struct {
 	running   int // fetches that are not done
 	announced []symsrc.Module
 	looking   bool // for those
+	recalled  bool // what earlier runs remember of the servers
 	warned    map[string]bool
 }
 
@@ -136,6 +137,9 @@ func (c *Client) Close() {
 	}
 	c.mu.Lock()
 	n := c.running
+	if c.awaitsNone(c.now()) {
+		n = 0 // it was said
+	}
 	c.mu.Unlock()
 	c.cancel(errClosed)
 	c.jobs.Wait()
@@ -240,6 +244,8 @@ type Options struct {
 	Retries int
 	// HeadersFile has the headers of every request, one per line; DEBUGINFOD_HEADERS_FILE.
 	HeadersFile string
+	// Shunned is a file in which runs tell each other of servers that do not answer; "" for none.
+	Shunned string
 	// Programs also asks about programs that were found without a build ID to compare, by the one that they have.
 	Programs bool
 	// Progress, if not nil, is a terminal that shows what callers wait for; standard error if DEBUGINFOD_PROGRESS is set.
@@ -392,6 +398,8 @@ type server struct {
 	broken   time.Time // when its break ends
 	pause    time.Duration
 	because  string // why it has a break
+	shun     shun   // what other runs must know, or, if old is set, know
+	old      bool   // an earlier run found it: callers do not wait
 }
 
 func newServer(u *url.URL) *server {

@@ -44,6 +44,7 @@ type fetch struct {
 func (c *Client) fetch(k key) *fetch {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.recall()
 	old := c.fetches[k]
 	if old != nil && !old.isDue(c.now()) {
 		return old
@@ -337,7 +338,9 @@ func (c *Client) share() time.Duration {
 
 // giveUp warns once about the servers that callers have waited for in vain.
 func (c *Client) giveUp(f *fetch) {
+	c.sayShunned(f)
 	var silent []string
+	var changed []*server
 	c.mu.Lock()
 	now := c.now()
 	spent := c.waited.shows(now) >= c.opt.Wait
@@ -345,8 +348,12 @@ func (c *Client) giveUp(f *fetch) {
 		if a.phase != over && (spent || a.server.vain.shows(now) >= c.share()) {
 			silent = append(silent, a.server.name)
 		}
+		if why, vain := a.vain(now); vain && c.opt.Wait > 0 {
+			changed = append(changed, a.server.avoid(now, why)...)
+		}
 	}
 	c.mu.Unlock()
+	c.remember(changed...)
 	switch {
 	case c.opt.Wait <= 0:
 	case spent:
