@@ -352,7 +352,7 @@ func debuginfodFlags(fs *flag.FlagSet, o *debuginfod.Options) {
 		return nil
 	})
 	action(fs, "no-debuginfod", "the same as --debuginfod=off, as llvm has it", func() { o.Off = true })
-	fs.Func("debuginfod-timeout", "wait for servers no longer than `TIME` in all; downloads go on after it [default: 10s]",
+	fs.Func("debuginfod-timeout", "wait for servers no longer than `TIME` in all; downloads go on after it [default: 10s, 50ms for a pipe or command]",
 		func(value string) error {
 			d, err := time.ParseDuration(value)
 			if seconds, e := strconv.ParseFloat(value, 64); e == nil {

@@ -221,6 +221,10 @@ func (j *job) wrap(o filter.Options) (status int, err error) {
 		status = cli.Failed
 	}
 	end()
+	switch syscall.Signal(status - 128) {
+	case syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE: // it was asked to end
+		j.symbols.Hurry()
+	}
 	j.summarize()
 	if status == cli.OK {
 		status = j.unresolved()
@@ -256,13 +260,14 @@ func (j *job) stream(s *stream.Stream) (status int) {
 		if isTerminal(in) {
 			return abandonOn(s, os.Interrupt)
 		}
-		return drain(func() { s.Abandon(patience) })
+		return drain(j.symbols.Hurry, func() { s.Abandon(patience) })
 	}
 	err := s.RunInputs(context.Background(), stream.Inputs{Names: j.inputs, Begin: j.begin, Drain: drain, Open: j.opened, Check: j.checked(), Problem: func(err error) {
 		complain("%v", inputProblem(err))
 		status = max(status, inputStatus(err))
 	}}, j.out)
 	if err != nil {
+		j.symbols.Hurry()
 		return unwritten(err)
 	}
 	return status
@@ -371,14 +376,15 @@ func untilSignal(run func(context.Context) (status int)) (status int) {
 }
 
 // drainOnInterrupt ignores the first Ctrl-C: it ends the producer at the other end of the pipe, whose last output is worth
-// reading. waiting is called if the input is still open a second later, again at the second Ctrl-C.
-func drainOnInterrupt(waiting, again func()) (restore func()) {
+// reading. interrupted is called then. waiting is called if the input is still open a second later, again at the second Ctrl-C.
+func drainOnInterrupt(interrupted, waiting, again func()) (restore func()) {
 	signals := make(chan os.Signal, 2)
 	done := make(chan struct{})
 	signal.Notify(signals, os.Interrupt)
 	go func() {
 		select {
 		case <-signals:
+			interrupted()
 		case <-done:
 			return
 		}
@@ -401,9 +407,10 @@ func drainOnInterrupt(waiting, again func()) (restore func()) {
 	}
 }
 
-// drain lets the first Ctrl-C end only the producer of the input. abandon is called before the second one ends the program.
-func drain(abandon func()) (restore func()) {
-	return drainOnInterrupt(func() {
+// drain lets the first Ctrl-C, of which interrupted is told, end only the producer of the input. abandon is called before the second one
+// ends the program.
+func drain(interrupted, abandon func()) (restore func()) {
+	return drainOnInterrupt(interrupted, func() {
 		if isTerminal(os.Stderr) {
 			complain("the input is still open; Ctrl-C again stops at once")
 		}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"qss-filter/filter"
 	"qss-filter/filter/child"
@@ -194,6 +195,9 @@ func (c *config) filterOptions() (o filter.Options, end func(), err error) {
 			return o, nil, err
 		}
 		o.Board = c.symbols.Files.Board()
+		if s := &c.symbols.Servers; c.live() && s.Wait == 0 {
+			s.Wait, s.After = liveWait, defaultAfter
+		}
 		o.Symbols, end, err = c.symbols.Source()
 	}
 	if err != nil {
@@ -214,6 +218,13 @@ func (c *config) filterOptions() (o filter.Options, end func(), err error) {
 	}
 	return o, end, nil
 }
+
+// A log that is being written waits for servers no longer than liveWait in all: what they send later names later frames, and those of the
+// next run, for which the end of this one waits for up to defaultAfter.
+const (
+	liveWait     = 50 * time.Millisecond
+	defaultAfter = 10 * time.Second
+)
 
 // insisting says how files are believed that the log contradicts.
 const insisting = "--trust-files names those that the log does not name"

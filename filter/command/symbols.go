@@ -154,7 +154,7 @@ func doctorCommand(fs *cli.Flags) cli.Run {
 			d.Command = c.through(&o)
 		}
 		if c.inputs[0] == "-" && !isTerminal(os.Stdin) { // Ctrl-C ends what writes the log, and is followed by the report
-			defer drain(func() {})()
+			defer drain(func() {}, func() {})()
 		}
 		healthy, err := doctor.Run(context.Background(), d, os.Stdout)
 		switch {

@@ -76,6 +76,8 @@ type Client struct {
 	announced []symsrc.Module
 	looking   bool // for those
 	recalled  bool // what earlier runs remember of the servers
+	ending    bool // it waits for downloads at the end
+	hurried   bool // it does not
 	warned    map[string]bool
 }
 
@@ -130,11 +132,22 @@ func parseURL(prefix string) (*url.URL, error) {
 	return u, nil
 }
 
-// Close cancels all downloads and removes their temporary files. The client must not be used after that.
+// Hurry makes Close not wait. It may be called at any time.
+func (c *Client) Hurry() {
+	if c != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.hurried = true
+	}
+}
+
+// Close waits for downloads as Options.After says, cancels all others and removes their temporary files. The client must not be used
+// after that, but for Hurry.
 func (c *Client) Close() {
 	if c == nil {
 		return
 	}
+	c.finish()
 	c.mu.Lock()
 	n := c.running
 	if c.awaitsNone(c.now()) {
@@ -234,6 +247,8 @@ type Options struct {
 	CacheDir string
 	// Wait bounds how long all calls of Fetch together wait: 10 s. Negative: they do not wait.
 	Wait time.Duration
+	// After bounds how long Close waits for files that answers did not wait for: not at all. A later run has them.
+	After time.Duration
 	// Timeout bounds the time for 100 KiB: DEBUGINFOD_TIMEOUT, 90 s. Negative: no bound.
 	Timeout time.Duration
 	// MaxTime bounds the time of a whole download; DEBUGINFOD_MAXTIME, no bound.

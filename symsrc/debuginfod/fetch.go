@@ -1,6 +1,7 @@
 package debuginfod
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,7 @@ var (
 // fetch is one file that is or was requested. Until done is closed, only its attempts and news change, under Client.mu.
 type fetch struct {
 	key
+	late   string        // the module whose answer did not wait for it, under Client.mu
 	again  bool          // servers have been asked before: callers do not wait again
 	looked chan struct{} // closed when the cache on disk does not have the file
 	done   chan struct{}
@@ -130,7 +132,9 @@ func (c *Client) run(f *fetch) {
 	c.mu.Lock()
 	c.running--
 	close(f.done)
+	late := f.late
 	c.mu.Unlock()
+	c.sayCame(f, late)
 	c.cache.clean()
 }
 
@@ -355,7 +359,7 @@ func (c *Client) giveUp(f *fetch) {
 	c.mu.Unlock()
 	c.remember(changed...)
 	switch {
-	case c.opt.Wait <= 0:
+	case c.opt.Wait <= 0, c.ending: // Close says what is missing
 	case spent:
 		c.warnOf("waited", &symsrc.AvoidableError{Option: "debuginfod.Wait",
 			Err: fmt.Errorf("the output has waited %v for servers, last for %s, and no longer waits; files that arrive later are used",
@@ -364,5 +368,47 @@ func (c *Client) giveUp(f *fetch) {
 		for _, name := range silent {
 			c.warn(name+" silent", fmt.Sprintf("%s: no useful answer within %v; not waiting for it until there is one", name, c.share()))
 		}
+	}
+}
+
+// missed records that a module was answered for without waiting for its file to the end.
+func (c *Client) missed(k key, module string) {
+	c.mu.Lock()
+	f := c.fetches[k]
+	over := f == nil || f.over()
+	if f != nil {
+		f.late = cmp.Or(module, k.id.String())
+	}
+	c.mu.Unlock()
+	if f != nil && over {
+		c.sayCame(f, module)
+	}
+}
+
+// sayCame says that a file is here for whose module there was an answer without it.
+func (c *Client) sayCame(f *fetch, module string) {
+	if module != "" && f.outcome == Found {
+		c.warn("came "+f.id.String(), fmt.Sprintf("symbols of %q have come: run again to name its frames that came before", module))
+	}
+}
+
+// finish waits for files that answers did not wait for, and then no longer than Options.After.
+func (c *Client) finish() {
+	var missing []*fetch
+	c.mu.Lock()
+	if c.opt.After > 0 && !c.hurried {
+		for _, f := range c.fetches {
+			if f.late != "" && !f.over() {
+				f.again = false
+				missing = append(missing, f)
+			}
+		}
+	}
+	if len(missing) > 0 {
+		c.ending, c.opt.Wait, c.waited = true, c.opt.After, stopwatch{}
+	}
+	c.mu.Unlock()
+	for _, f := range missing {
+		c.wait(c.ctx, f)
 	}
 }

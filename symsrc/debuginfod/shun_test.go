@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"qss-filter/symsrc"
 )
 
 // TestShunned holds that a server for which one run has waited in vain costs the next ones no time, until it gives a useful answer or
@@ -111,3 +113,69 @@ func TestShunGrows(t *testing.T) {
 		t.Error("it sends")
 	}
 }
+
+// TestAfter holds that a file for which an answer did not wait is waited for at the end, and is said to have come; not if Close must
+// hurry, and no longer than is allowed.
+func TestAfter(t *testing.T) {
+	const module = "/lib/libfoo.so"
+	const came = `symbols of "libfoo.so" have come: run again to name its frames that came before`
+	for _, c := range []struct {
+		name         string
+		answer       http.HandlerFunc
+		hurry        bool
+		answer1, end time.Duration // that the answer, and the end, wait
+		warned       []string
+	}{
+		{"soon", after(40*time.Millisecond, good), false, 40 * time.Millisecond, 0, nil},
+		{"late", after(3*time.Second, good), false, 50 * time.Millisecond, 2950 * time.Millisecond, []string{"has waited 50ms", came}},
+		{"too late", after(time.Minute, good), false, 50 * time.Millisecond, 9950 * time.Millisecond, []string{"has waited 50ms", "1 of the requested files had not arrived at the end, after a wait of at most 10s"}},
+		{"nowhere", after(time.Second, status(404)), false, 50 * time.Millisecond, 950 * time.Millisecond, []string{"has waited 50ms"}},
+		{"in a hurry", after(3*time.Second, good), true, 50 * time.Millisecond, 0, []string{"has waited 50ms", "1 of the requested files"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inBubble(t, Options{Wait: 50 * time.Millisecond, After: 10 * time.Second}, func(t *testing.T, b *bubbled) {
+				begin := time.Now()
+				Wrap(nowhere{}, b.Client).Find(context.Background(), symsrc.Module{Name: module, BuildID: testID})
+				if waited := time.Since(begin); waited != c.answer1 {
+					t.Errorf("the answer waited %v, want %v", waited, c.answer1)
+				}
+				if c.hurry {
+					b.Hurry()
+				}
+				begin = time.Now()
+				b.Client.Close()
+				if waited := time.Since(begin); waited != c.end {
+					t.Errorf("the end waited %v, want %v", waited, c.end)
+				}
+				warned := b.warned()
+				for _, w := range c.warned {
+					if !strings.Contains(warned, w) {
+						t.Errorf("warned %q, not %q", warned, w)
+					}
+				}
+				if n := len(b.warnings); n != len(c.warned) {
+					t.Errorf("warned %q", warned)
+				}
+			}, c.answer)
+		})
+	}
+	t.Run("while the log goes on", func(t *testing.T) {
+		inBubble(t, Options{Wait: 50 * time.Millisecond, After: 10 * time.Second}, func(t *testing.T, b *bubbled) {
+			f := Wrap(nowhere{}, b.Client)
+			f.Find(context.Background(), symsrc.Module{Name: module, BuildID: testID})
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			if warned := b.warned(); !strings.Contains(warned, came) {
+				t.Errorf("warned %q", warned)
+			}
+			if files := f.Find(context.Background(), symsrc.Module{Name: module, BuildID: testID}); files.DebugStatus != symsrc.OK {
+				t.Errorf("%+v", files)
+			}
+		}, after(3*time.Second, good))
+	})
+}
+
+// nowhere finds nothing.
+type nowhere struct{}
+
+func (nowhere) Find(context.Context, symsrc.Module) *symsrc.Files { return nil }

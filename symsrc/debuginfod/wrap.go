@@ -2,6 +2,7 @@ package debuginfod
 
 import (
 	"context"
+	"path"
 
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/locate"
@@ -40,6 +41,9 @@ func (f finder) Find(ctx context.Context, m symsrc.Module) *symsrc.Files {
 		return local
 	}
 	got := f.client.Fetch(ctx, id, Debuginfo)
+	if got.Outcome == Pending {
+		f.client.missed(key{id, Debuginfo}, path.Base(m.Name))
+	}
 	files := *local
 	files.Tried = append(local.Tried[:len(local.Tried):len(local.Tried)], got.Tried...)
 	merge(&files, got)
