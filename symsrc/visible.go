@@ -18,17 +18,29 @@ func Visible(s string) string {
 	if hasMarkup(s) {
 		return string(AppendVisible(nil, s))
 	}
-	for i := 0; i < len(s); i++ {
-		if c := s[i]; c < ' ' || c >= 0x7f {
-			return string(AppendVisible(append(make([]byte, 0, len(s)+16), s[:i]...), s[i:]))
-		}
+	if n := plain(s); n < len(s) {
+		return string(AppendVisible(append(make([]byte, 0, len(s)+16), s[:n]...), s[n:]))
 	}
 	return s
+}
+
+// plain returns the number of bytes before the first one that is not printable ASCII.
+func plain(s string) int {
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; c < ' ' || c >= 0x7f {
+			return i
+		}
+	}
+	return len(s)
 }
 
 // AppendVisible appends what Visible returns.
 func AppendVisible(dst []byte, s string) []byte {
 	for s = Inert(s); len(s) > 0; {
+		if n := plain(s); n > 0 {
+			dst, s = append(dst, s[:n]...), s[n:]
+			continue
+		}
 		r, n := utf8.DecodeRuneInString(s)
 		c := s[0]
 		switch {

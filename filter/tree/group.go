@@ -280,16 +280,30 @@ type pageGroup struct {
 	// Headline says what happened, and Kind what the stack is.
 	Headline, Kind, Signature string
 	Nameless                  bool
-	Frames                    []pageFrame
+	Frames                    template.HTML // the items of the list
 	Cut                       int // functions that are not shown
 	Logs                      []pageLog
 	MoreLogs                  int
 }
 
-type pageFrame struct {
-	Name, At string
-	// Other is set for a function that is not the program's own.
-	Other bool
+// appendFrame appends a function as an item of the list. A page has thousands of them, for which the template takes longer than the logs.
+func appendFrame(dst []byte, f *place) []byte {
+	at := f.Module
+	if f.Nameless { // the name has it
+		at = ""
+	}
+	if f.File != "" {
+		at = f.File + ":" + f.Line
+	}
+	if f.own {
+		dst = append(dst, "<li>"...)
+	} else {
+		dst = append(dst, `<li class="other">`...)
+	}
+	dst = append(dst, template.HTMLEscapeString(symsrc.Visible(f.name()))...)
+	dst = append(dst, ` <span class="at">`...)
+	dst = append(dst, template.HTMLEscapeString(symsrc.Visible(at))...)
+	return append(dst, "</span></li>"...)
 }
 
 // pageLog is a log with stacks of a group. Link is the path of what was written for it, relative to the page; "" if nothing was.
@@ -311,23 +325,18 @@ func (r *Report) writePage(w io.Writer, list []*group, modules []*module) error 
 	for o, n := range r.counts.frames.All {
 		p.Outcomes = append(p.Outcomes, pageOutcome{o.String(), n})
 	}
+	var frames []byte
 	for _, g := range list[:min(len(list), maxShown)] {
 		pg := pageGroup{Count: g.count, Line: g.line, ID: g.id, File: g.file, Cut: g.functions - len(g.shown), First: symsrc.Visible(g.title()),
 			Headline: g.heads.after(g.about.Text), Kind: g.about.Kind, Signature: symsrc.Visible(g.signature), Nameless: g.nameless(), MoreLogs: g.more}
 		for _, of := range g.logs {
 			pg.Logs = append(pg.Logs, pageLog{symsrc.Visible(of.name), r.link(of.name), of.count, of.line})
 		}
+		frames = frames[:0]
 		for i := range g.shown {
-			f := &g.shown[i]
-			at := f.Module
-			if f.Nameless { // the name has it
-				at = ""
-			}
-			if f.File != "" {
-				at = f.File + ":" + f.Line
-			}
-			pg.Frames = append(pg.Frames, pageFrame{symsrc.Visible(f.name()), symsrc.Visible(at), !f.own})
+			frames = appendFrame(frames, &g.shown[i])
 		}
+		pg.Frames = template.HTML(frames)
 		p.Groups = append(p.Groups, pg)
 	}
 	for _, m := range modules {

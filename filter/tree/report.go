@@ -6,8 +6,8 @@ import (
 	"io"
 	"iter"
 	"strconv"
+	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"qss-filter/filter/print"
 	"qss-filter/filter/resolve"
@@ -393,21 +393,22 @@ func appendField[T string | []byte](b []byte, value T) []byte {
 // \x1b.
 func appendEscaped[T string | []byte](b []byte, value T) []byte {
 	s := string(value)
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; c {
+	for {
+		n := strings.IndexAny(s, "\t\n\r\\")
+		if n < 0 {
+			return symsrc.AppendVisible(b, s)
+		}
+		b = symsrc.AppendVisible(b, s[:n])
+		switch s[n] {
 		case '\t':
 			b = append(b, `\t`...)
 		case '\n':
 			b = append(b, `\n`...)
 		case '\r':
 			b = append(b, `\r`...)
-		case '\\':
-			b = append(b, `\\`...)
 		default:
-			_, n := utf8.DecodeRuneInString(s[i:])
-			b = symsrc.AppendVisible(b, s[i:i+n])
-			i += n - 1
+			b = append(b, `\\`...)
 		}
+		s = s[n+1:]
 	}
-	return b
 }

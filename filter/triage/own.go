@@ -2,6 +2,7 @@
 // found again, and the headline of the report that it stands in.
 //
 //	own.go        which functions are the program's own
+//	judged.go     what was said of the functions so far
 //	library.go    functions of the standard libraries of Rust and Go
 //	name.go       names of functions without what differs from build to build
 //	signature.go  the signature of a stack, and where a stack ends
@@ -84,17 +85,15 @@ type Rules struct {
 // Own reports whether a function is the program's own: it is none of an allocator, of an interceptor of a sanitizer, of a runtime or of a
 // standard library, and its source is none of a system, of a toolchain or of a dependency. name is the function as debug information has
 // it, "" if it is unknown; module is the path of its binary, and file that of its source.
-func (r *Rules) Own(name, module, file string) bool { return r.own(Name(name), module, file) }
-
-// own is Own for a name as Name returns it.
-func (r *Rules) own(name, module, file string) bool {
+func (r *Rules) Own(name, module, file string) bool {
 	if own, said := r.said(module, file); said {
 		return own
 	}
 	if r.Root != "" {
 		file = strings.TrimPrefix(file, strings.TrimRight(r.Root, "/"))
 	}
-	return !isDependency(file) && own(name, module, file)
+	v := judge(name, module, file)
+	return v.own && !v.dependency
 }
 
 // isDependency reports whether a source file is a copy of a dependency. The directory of a module that Go has fetched has a version.
@@ -116,7 +115,7 @@ func (r *Rules) OwnModule(module string) bool {
 		return own
 	}
 	at := slashed(module)
-	return own("", module, "") && !slices.ContainsFunc(systemDirs, func(dir string) bool { return strings.HasPrefix(at, dir) })
+	return judge("", module, "").own && !slices.ContainsFunc(systemDirs, func(dir string) bool { return strings.HasPrefix(at, dir) })
 }
 
 // said returns what the user says of a source file or a module, if that is anything.
@@ -181,11 +180,9 @@ func words(list string) map[string]bool {
 	return set
 }
 
-// own is Rules.own without rules of the user, for which dependencies are the program's own, too.
+// own is Rules.Own without rules of the user, for which dependencies are the program's own, too. name is as Name returns it, and file is not
+// that of a system or of a toolchain.
 func own(name, module, file string) bool {
-	if contains(file, notOwnPaths) {
-		return false
-	}
 	if strings.HasSuffix(name, "_chk") { // the checked functions of libc
 		return false
 	}

@@ -29,8 +29,8 @@ type Signature struct {
 
 // Add adds a function of the stack, the innermost first. It reports whether that is the program's own, by the rules.
 func (s *Signature) Add(f *Frame, rules *Rules) bool {
-	name := Name(f.Func)
-	own, dependent := rules.own(name, f.Module, f.File), own(name, f.Module, f.File)
+	v := judge(f.Func, f.Module, f.File)
+	name, own, dependent := v.name, rules.Own(f.Func, f.Module, f.File), v.own
 	if name == "" || name == "??" {
 		if f.Module == "" || !f.Located {
 			return false

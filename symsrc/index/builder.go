@@ -25,6 +25,9 @@ type Builder struct {
 	details       []byte
 	recentDetails map[detail]uint32 // the numbers of the last details
 
+	folds   []byte
+	foldsAt map[string]uint32 // where the names of folded functions stand in the text
+
 	names          map[[2]string]uint32 // numbers, by linkage name and demangled name
 	files          map[file]uint32
 	nameAt, fileAt []byte
@@ -51,7 +54,7 @@ const maxRecent = 1 << 14
 // NewBuilder returns a Builder of an index of at most max bytes.
 func NewBuilder(max int64) *Builder {
 	return &Builder{max: max, recent: make(map[node]uint32), recentDetails: make(map[detail]uint32),
-		names: make(map[[2]string]uint32), files: make(map[file]uint32)}
+		names: make(map[[2]string]uint32), files: make(map[file]uint32), foldsAt: make(map[string]uint32)}
 }
 
 // ErrTooLarge is the error for an index that would exceed its limit, or for code that spans 4 GiB.
@@ -94,6 +97,24 @@ func (b *Builder) Add(lo, hi uint64, frames []symsrc.Frame, details []symsrc.Det
 		return fmt.Errorf("more than %d MiB: %w", b.max>>20, ErrTooLarge)
 	}
 	return nil
+}
+
+// Fold adds the names, one a line, of the functions that share the code of the range that was added last.
+func (b *Builder) Fold(lo uint64, names string) {
+	from, to := uint32(lo-b.base), uint32(b.end-b.base)
+	at, have := b.foldsAt[names]
+	if !have {
+		at = uint32(len(b.text))
+		b.foldsAt[names] = at
+		b.text = appendString(b.text, names)
+	}
+	if n := len(b.folds) - foldSize; n >= 0 && binary.LittleEndian.Uint32(b.folds[n+4:]) == from && binary.LittleEndian.Uint32(b.folds[n+8:]) == at {
+		binary.LittleEndian.PutUint32(b.folds[n+4:], to)
+		return
+	}
+	for _, v := range [...]uint32{from, to, at} {
+		b.folds = binary.LittleEndian.AppendUint32(b.folds, v)
+	}
 }
 
 // begin begins a range, unless its node is that of the range before it.
@@ -212,7 +233,7 @@ func (b *Builder) number(n node) uint32 {
 
 // parts returns the parts of the index after the header.
 func (b *Builder) parts() [][]byte {
-	return [][]byte{b.ranges, b.nodes, b.details, b.nameAt, b.fileAt, b.text}
+	return [][]byte{b.ranges, b.nodes, b.details, b.folds, b.nameAt, b.fileAt, b.text}
 }
 
 // Size returns the size of the index, in bytes.
@@ -227,7 +248,7 @@ func (b *Builder) Size() (size int64) {
 func (b *Builder) WriteTo(w io.Writer) (n int64, err error) {
 	b.begin(b.end, unknown)
 	header := binary.LittleEndian.AppendUint64(nil, magic)
-	for _, v := range [...]int{int(b.base), len(b.ranges) / rangeSize, len(b.nodes) / nodeSize, len(b.nameAt) / 4, len(b.fileAt) / 4, len(b.text), len(b.details) / detailSize, 0} {
+	for _, v := range [...]int{int(b.base), len(b.ranges) / rangeSize, len(b.nodes) / nodeSize, len(b.nameAt) / 4, len(b.fileAt) / 4, len(b.text), len(b.details) / detailSize, len(b.folds) / foldSize} {
 		header = binary.LittleEndian.AppendUint64(header, uint64(v))
 	}
 	for _, part := range slices.Concat([][]byte{header}, b.parts()) {

@@ -9,7 +9,7 @@
 // names, compilation directories, declarations and discriminators.
 //
 // All numbers are little-endian. After a header of nine 64-bit numbers (magic, base address, and the counts of ranges, nodes, names and
-// files, the number of bytes of text, the count of details, and zero), an index consists of:
+// files, the number of bytes of text, the counts of details and of folds), an index consists of:
 //
 //   - ranges, sorted by address, of 8 bytes each: the start relative to the base, and the number of the node of the innermost function.
 //     A range ends where the next one begins. Number 0 is code without an answer, unknown marks addresses that are not in the index.
@@ -18,14 +18,17 @@
 //     which is smaller than that of the node, and the number of the detail, which many nodes share, 0 for none.
 //   - details of 24 bytes each, numbered from 1: the numbers of the name in the debug information and of the file of the declaration, its
 //     line, the discriminator, and the start (64 bits), all ones if that is not known.
+//   - folds, sorted by address, of 12 bytes each: start and end, relative to the base, of code that several functions share, and the
+//     offset of their names in the text
 //   - offsets of the names in the text, then of the files, 32 bits each, numbered from 1
-//   - the text: for each name and file the strings of which it consists, each preceded by its length in LEB128
+//   - the text: for each name, file and fold the strings of which it consists, each preceded by its length in LEB128
 package index
 
 import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"sort"
 
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/budget"
@@ -33,11 +36,12 @@ import (
 )
 
 const (
-	magic      = 0x3230786469737371 // "qssidx02"
+	magic      = 0x3330786469737371 // "qssidx03"
 	headerSize = 9 * 8
 	rangeSize  = 8
 	nodeSize   = 24
 	detailSize = 24
+	foldSize   = 12
 	unknown    = math.MaxUint32
 	notStarted = math.MaxUint64 // start of a function that is not known
 )
@@ -56,6 +60,7 @@ const maxDepth = 1 << 11
 type Index struct {
 	base                   uint64
 	ranges, nodes, details []byte
+	folds                  []byte
 	nameAt, fileAt, text   []byte
 	names                  numbered[names.Name] // of those that were used
 	files                  numbered[file]
@@ -77,7 +82,7 @@ func Open(data []byte, t *names.Table, limits *budget.File) (*Index, error) {
 	if len(data) < headerSize || binary.LittleEndian.Uint64(data) != magic {
 		return nil, ErrDamaged
 	}
-	var n [7]uint64
+	var n [8]uint64
 	for i := range n {
 		n[i] = binary.LittleEndian.Uint64(data[8+8*i:])
 	}
@@ -87,7 +92,7 @@ func Open(data []byte, t *names.Table, limits *budget.File) (*Index, error) {
 		to    *[]byte
 		count uint64
 		size  int
-	}{{&x.ranges, n[1], rangeSize}, {&x.nodes, n[2], nodeSize}, {&x.details, n[6], detailSize}, {&x.nameAt, n[3], 4}, {&x.fileAt, n[4], 4}, {&x.text, n[5], 1}} {
+	}{{&x.ranges, n[1], rangeSize}, {&x.nodes, n[2], nodeSize}, {&x.details, n[6], detailSize}, {&x.folds, n[7], foldSize}, {&x.nameAt, n[3], 4}, {&x.fileAt, n[4], 4}, {&x.text, n[5], 1}} {
 		if part.count > uint64(len(rest)/part.size) {
 			return nil, ErrDamaged
 		}
@@ -128,6 +133,24 @@ func (x *Index) Details(addr uint64) (details []symsrc.Detail) {
 		node = callerOf(n)
 	}
 	return details
+}
+
+// Folded returns the names of the functions that share the code at an address, one a line, or "" if it is that of one.
+func (x *Index) Folded(addr uint64) string {
+	if addr < x.base || addr-x.base >= math.MaxUint32 {
+		return ""
+	}
+	rel := uint32(addr - x.base)
+	at := sort.Search(len(x.folds)/foldSize, func(i int) bool { return binary.LittleEndian.Uint32(x.folds[i*foldSize:]) > rel }) - 1
+	if at < 0 {
+		return ""
+	}
+	fold := x.folds[at*foldSize:]
+	if rel >= binary.LittleEndian.Uint32(fold[4:]) {
+		return ""
+	}
+	all, _ := x.cut(x.text[binary.LittleEndian.Uint32(fold[8:]):])
+	return string(all)
 }
 
 // chain returns the node of the innermost function at an address, and the number of functions there. It returns false if the address is

@@ -19,6 +19,7 @@ type piece struct {
 	lo, hi  uint64
 	frames  []symsrc.Frame
 	details []symsrc.Detail
+	folded  string
 }
 
 // pieces returns random ranges, of which some touch each other.
@@ -41,6 +42,7 @@ func pieces(r *rand.Rand, n int) (all []piece) {
 			}
 			p.details = append(p.details, []symsrc.Detail{d, {}}[r.IntN(2)])
 		}
+		p.folded = []string{"", "", "f\ng", "h\ng\nf"}[r.IntN(4)]
 		at = p.hi
 		all = append(all, p)
 	}
@@ -54,6 +56,9 @@ func build(t testing.TB, all []piece) []byte {
 	for _, p := range all {
 		if err := b.Add(p.lo, p.hi, p.frames, p.details); err != nil {
 			t.Fatal(err)
+		}
+		if p.folded != "" {
+			b.Fold(p.lo, p.folded)
 		}
 	}
 	var out bytes.Buffer
@@ -84,10 +89,16 @@ func TestRoundTrip(t *testing.T) {
 				if frames, ok := x.Frames(at); ok || frames != nil {
 					t.Fatalf("%#x, in no range: %v", at, frames)
 				}
+				if names := x.Folded(at); names != "" {
+					t.Fatalf("%#x, in no range: %q", at, names)
+				}
 			}
 			for ; at < p.hi; at++ {
 				if frames, ok := x.Frames(at); !ok || !reflect.DeepEqual(frames, p.frames) {
 					t.Fatalf("%#x: %v, %v, want %v", at, frames, ok, p.frames)
+				}
+				if names := x.Folded(at); names != p.folded {
+					t.Fatalf("%#x: names %q, want %q", at, names, p.folded)
 				}
 				if details := x.Details(at); len(details) != len(p.frames) || len(details) > 0 && !reflect.DeepEqual(details, p.details) {
 					t.Fatalf("%#x: details %v, want %v", at, details, p.details)

@@ -12,10 +12,10 @@ import (
 // Linkers fold functions with the same code into one (--icf), which then has all their names, and the lines of one. Compilers make aliases of
 // them. Which one was called the address does not say.
 
-// folds remembers the names of folded functions, by where they begin. A list is empty for a function that is not folded.
+// folds remembers the names of folded functions, one a line, by where they begin, "" for a function that is not folded.
 type folds struct {
 	mu    sync.Mutex
-	names map[uint64][]string
+	names map[uint64]string
 }
 
 // maxFolds bounds the functions that are remembered.
@@ -27,29 +27,35 @@ func (f *File) withFolded(addr uint64, frames []symsrc.Frame) []symsrc.Frame {
 	if f.policy.symbolsOnly || last < 0 || frames[last].Origin == symsrc.DebugOnly {
 		return frames
 	}
-	var names []string
-	f.guard(func() { names = f.foldedNames(f.codeAddr(addr)) })
-	if len(names) < 2 {
+	names := ""
+	f.guard(func() {
+		at, known := f.codeAddr(addr), false
+		if names, known = f.index.folded(at); !known {
+			names = f.foldedNames(at)
+		}
+	})
+	if names == "" {
 		return frames
 	}
 	frames = slices.Clone(frames)
-	frames[last].Folded = strings.Join(names, "\n")
+	frames[last].Folded = names
 	return frames
 }
 
-// foldedNames returns the demangled names of the functions whose code was folded into that at an address.
-func (f *File) foldedNames(addr uint64) []string {
+// foldedNames returns the demangled names of the functions whose code was folded into that at an address, one a line, or "" if it is that of
+// one.
+func (f *File) foldedNames(addr uint64) string {
 	sym, ok := f.symbols.at(addr)
 	if !ok || !sym.Several || !sym.Sized || !sym.Function {
-		return nil
+		return ""
 	}
 	t := f.symbols.table()
 	if t == nil {
-		return nil
+		return ""
 	}
 	same := t.SameCode(&sym)
 	if len(same) < 2 {
-		return nil
+		return ""
 	}
 	x := &f.folds
 	x.mu.Lock()
@@ -58,11 +64,14 @@ func (f *File) foldedNames(addr uint64) []string {
 		return names
 	}
 	defined, known := f.dwarf.FoldedNames(sym.Start, sym.Size, f.symbols.shared)
-	names := foldedAmong(same, defined, known)
-	if x.names == nil || len(x.names) >= maxFolds {
-		x.names = map[uint64][]string{}
+	names := ""
+	if several := foldedAmong(same, defined, known); len(several) > 1 {
+		names = strings.Join(several, "\n")
 	}
-	f.elf.Budget.Hold(frameWeight * (1 + len(names)))
+	if x.names == nil || len(x.names) >= maxFolds {
+		x.names = map[uint64]string{}
+	}
+	f.elf.Budget.Hold(frameWeight + len(names))
 	x.names[sym.Start] = names
 	return names
 }

@@ -35,7 +35,7 @@ import (
 // information refers to, which must be unchanged, too. A modification of a complete index file changes its modification time, which is
 // set to that of the object in whole seconds. An empty file marks an index that could not be written, or is being written.
 const (
-	indexVersion = 2
+	indexVersion = 3
 	indexPage    = 1 << 12
 )
 
@@ -277,6 +277,21 @@ func (x *moduleIndex) frames(addr uint64, detailed bool) (frames []symsrc.Frame,
 	return frames, details, ok
 }
 
+// folded returns the names of the functions that share the code at an address, and whether the index knows. x may be nil.
+func (x *moduleIndex) folded(addr uint64) (names string, ok bool) {
+	if !x.isUsed() {
+		return "", false
+	}
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if r := recover(); r != nil {
+			x.failed.Store(true)
+			names, ok = "", false
+		}
+	}()
+	return x.Index.Folded(addr), true
+}
+
 // want has the index built, if there is none, at the second query, because most files get either one query or many. x may be nil.
 func (x *moduleIndex) want() {
 	if x == nil || x.Index != nil || x.tried || x.of.build == nil || x.asked.Load() > 1 || x.asked.Add(1) != 2 {
@@ -382,7 +397,11 @@ func (m *module) addPieces(ctx context.Context, from uint64, b *index.Builder) (
 	f.guard(func() {
 		w := newWalker(f, piecesAtOnce, func(p *Piece) error {
 			frames := f.answer(p.Lo)
-			return b.Add(p.Lo, p.Hi, frames, f.details(p.Lo, frames))
+			err := b.Add(p.Lo, p.Hi, frames, f.details(p.Lo, frames))
+			if folded := f.foldedNames(p.Lo); err == nil && folded != "" {
+				b.Fold(p.Lo, folded)
+			}
+			return err
 		})
 		w.detailed = true
 		w.piece = func(_ *dwarf.Unit, lo, hi uint64) bool {

@@ -140,6 +140,34 @@ func TestIndex(t *testing.T) {
 	}
 }
 
+// TestIndexOfFolded checks that an index has the names of folded functions.
+func TestIndexOfFolded(t *testing.T) {
+	need(t, "clang-22")
+	need(t, "ld.lld-22")
+	dir := t.TempDir()
+	source, path := filepath.Join(dir, "a.c"), filepath.Join(dir, "a.elf")
+	const text = `volatile int V;
+__attribute__((noinline)) int charge(int x) { V += 5; V += 6; return x + V; }
+__attribute__((noinline)) int other(int x) { V += 6; return x + V; }
+__attribute__((noinline)) int refund(int x) { V += 5; V += 6; return x + V; }
+void _start(void) { charge(1); refund(2); other(3); }
+`
+	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	command(t, "clang-22", "-g", "-O1", "-ffunction-sections", "-nostdlib", "-static", "--ld-path=ld.lld-22", "-Wl,--icf=all", "-o", path, source)
+	folded := 0
+	for _, frames := range allAnswers(t, indexing(t, path, ""), path, 1) {
+		if n := len(frames); n > 0 && frames[n-1].Folded == "charge\nrefund" {
+			folded++
+		}
+	}
+	if folded == 0 {
+		t.Fatal("no function is folded")
+	}
+	checkIndex(t, path)
+}
+
 // checkIndex compares the answers for a file.
 func checkIndex(t *testing.T, path string) {
 	t.Helper()
