@@ -281,7 +281,7 @@ type pageGroup struct {
 	Headline, Kind, Signature string
 	Nameless                  bool
 	Frames                    template.HTML // the items of the list
-	Cut                       int // functions that are not shown
+	Cut                       int           // functions that are not shown
 	Logs                      []pageLog
 	MoreLogs                  int
 }

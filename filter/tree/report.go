@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -166,28 +167,34 @@ func (r *Report) Close() error {
 		}
 		r.stream.keep()
 	}
-	for i := range tables {
-		if err := r.writeTable(i); err != nil {
-			return err
-		}
-	}
 	list := r.sortedModules()
 	r.find(list)
-	if err := r.writeFile("elf_list.tsv", func(w io.Writer) error { return writeElfList(w, list) }); err != nil {
-		return err
-	}
 	grouped := r.groups.sorted()
-	if r.Group {
-		if err := r.writeFile("groups.tsv", func(w io.Writer) error { return r.writeGroups(w, grouped) }); err != nil {
-			return err
-		}
-	}
+	// The files have nothing in common, and the page takes as long as all others.
+	work := []func() error{func() error { return r.writeSummaries(list, grouped) }}
 	if r.HTML != "" {
-		if err := writePath(r.HTML, func(w io.Writer) error { return r.writePage(w, grouped, list) }); err != nil {
-			return err
-		}
+		work = append(work, func() error {
+			return writePath(r.HTML, func(w io.Writer) error { return r.writePage(w, grouped, list) })
+		})
 	}
-	return r.writeSummaries(list, grouped)
+	for i := range tables {
+		work = append(work, func() error { return r.writeTable(i) })
+	}
+	work = append(work, func() error {
+		return r.writeFile("elf_list.tsv", func(w io.Writer) error { return writeElfList(w, list) })
+	})
+	if r.Group {
+		work = append(work, func() error {
+			return r.writeFile("groups.tsv", func(w io.Writer) error { return r.writeGroups(w, grouped) })
+		})
+	}
+	failed := make([]error, len(work))
+	var wg sync.WaitGroup
+	for i, write := range work {
+		wg.Go(func() { failed[i] = write() })
+	}
+	wg.Wait()
+	return cmp.Or(failed...)
 }
 
 func (r *Report) writeFile(name string, write func(io.Writer) error) error {

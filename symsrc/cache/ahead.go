@@ -154,21 +154,26 @@ func (s *Source) prefetch(ctx context.Context, qs []symsrc.Expected, wantMissing
 	if !s.begin() {
 		return qs, false
 	}
-	var asked []symsrc.Expected
-	var modules []*module
+	var asked, direct []symsrc.Expected
+	var modules, ofDirect []*module
 	for i := range qs {
 		m := s.module(ctx, qs[i].Module)
-		switch {
-		case qs[i].Kind <= symsrc.Data && m.prefix != "" && !m.direct.Load() && s.kept.has(m.prefix):
+		kept := qs[i].Kind <= symsrc.Data && m.prefix != "" && s.kept.has(m.prefix)
+		if kept && !m.direct.Load() {
 			asked, modules = append(asked, qs[i]), append(modules, m)
-		case wantMissing:
+			continue
+		}
+		if kept { // a debug file answers, and has no code
+			direct, ofDirect = append(direct, qs[i]), append(ofDirect, m)
+		}
+		if wantMissing {
 			missing = append(missing, qs[i])
 		}
 	}
+	shows := s.probesOf(ctx, append(asked, direct...), append(modules, ofDirect...))
 	if len(asked) == 0 {
 		return missing, false
 	}
-	shows := s.probesOf(ctx, asked, modules)
 	wanted := make([]inquiry, len(asked))
 	for i := range asked {
 		q := asked[i].At(shows[i])
