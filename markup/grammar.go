@@ -81,6 +81,7 @@ func printable(b []byte) []rune {
 	for len(b) > 0 {
 		r, n := utf8.DecodeRune(b)
 		switch {
+		case r >= ' ' && r < utf8.RuneSelf-1:
 		case r == '\t':
 			r = ' '
 		case r == utf8.RuneError && n == 1, !unicode.IsPrint(r), unicode.Is(unicode.M, r):

@@ -80,7 +80,8 @@ func Next(line []byte, from int) (e Element, ok bool) {
 	return Element{}, false
 }
 
-// opening returns the offset of the first "{{{" or "<<<" at or after from, or -1, and whether it is "<<<".
+// opening returns the offset of the first "{{{" or "<<<" at or after from, or -1, and whether it is "<<<". Of more than three in a row it is
+// the last one: no tag begins so.
 func opening(line []byte, from int) (at int, alias bool) {
 	for from = max(from, 0); from < len(line); {
 		end := min(from+window, len(line))
@@ -90,10 +91,10 @@ func opening(line []byte, from int) (at int, alias bool) {
 			w = w[:brace]
 		}
 		if angle := bytes.Index(w, openAngles); angle >= 0 {
-			return from + angle, true
+			return lastOf(line, from+angle, '<'), true
 		}
 		if brace >= 0 {
-			return from + brace, false
+			return lastOf(line, from+brace, '{'), false
 		}
 		if end == len(line) {
 			break
@@ -101,6 +102,14 @@ func opening(line []byte, from int) (at int, alias bool) {
 		from = end - 2 // an opening may extend across the end of the window
 	}
 	return -1, false
+}
+
+// lastOf returns the offset of the last three of those bytes in a row, of which the first is at an offset.
+func lastOf(line []byte, at int, c byte) int {
+	for at+len(openBraces) < len(line) && line[at+len(openBraces)] == c {
+		at++
+	}
+	return at
 }
 
 // scanner is the state of one call of Next. It stores the offsets of the next closings, so that a line with many openings is searched for

@@ -31,7 +31,11 @@ func readGlibc(s *Search, line []byte, plus, from int, f *Frame) bool {
 	}
 	open := plus - 1
 	if open >= from && line[open] != '(' {
-		open = s.balanced(line, max(from, plus-maxModule), plus)
+		// Where a search from before came to its end without one, this one would, too.
+		low := max(from, plus-maxModule)
+		if open = s.balanced(line, max(low, s.unopened), plus); open < 0 {
+			s.unopened = plus
+		}
 	}
 	start := s.pathStart(line, from, open)
 	if start < 0 {

@@ -21,6 +21,13 @@ type Search struct {
 	begin int
 	// left is how many bytes readers may still look at beside the frames that they find, below 0 where the line's are used up.
 	left int
+	// unopened is up to where no parenthesis of a function's opens, for the readers that search backward for one.
+	unopened int
+	// list is whether the last address that was looked at, at that offset, is one of a list.
+	list struct {
+		at int
+		is bool
+	}
 	// sentence is whether the line holds a word that begins a sanitizer's sentence.
 	sentence presence
 }
@@ -43,7 +50,7 @@ func (s *Search) Reset(line []byte) {
 	if s.table == nil {
 		*s = *known.Search()
 	}
-	s.line, s.begin = line, 0
+	s.line, s.begin, s.unopened, s.list.at = line, 0, 0, -1
 	s.table.marks.Find(line, &s.marks)
 	s.texts = s.marks.Found()
 	for i, number := range s.texts {
@@ -84,9 +91,9 @@ const (
 	// minFrame is the length of the shortest frame in bytes, `pc=0x1`.
 	minFrame = 6
 	// leastLook and lookPerByte bound the bytes that readers look at to tell a frame: some look back or ahead by maxModule. What
-	// logs hold takes a twentieth of that at most.
-	leastLook   = 1 << 16
-	lookPerByte = 32
+	// logs hold takes a thirtieth of that (TestLook).
+	leastLook   = 1 << 14
+	lookPerByte = 8
 )
 
 // lastIndexByte is bytes.LastIndexByte.

@@ -68,11 +68,21 @@ func (s *Search) standsInList(line []byte, start int, alone bool) bool {
 	if alone && (p <= s.begin || bytes.IndexByte([]byte("\n|:]>"), line[p-1]) >= 0) {
 		return true
 	}
+	s.list.at, s.list.is = start, s.follows(line, start, p)
+	return s.list.is
+}
+
+// follows reports whether the word at start, before which only spaces stand after p, is the first after "Backtrace:", or after others
+// that are. What was found of the last one is known.
+func (s *Search) follows(line []byte, start, p int) bool {
 	for range maxList {
 		if p == start || scan.EndsWith(line, 0, p, "acktrace:") {
 			return p < start
 		}
 		word := scan.BackToken(line, 0, p)
+		if word == s.list.at {
+			return s.list.is
+		}
 		if !s.spend(start - word) {
 			return false
 		}

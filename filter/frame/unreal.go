@@ -33,9 +33,12 @@ func readUnreal(s *Search, line []byte, at, from int, f *Frame) bool {
 // readUnrealNamed reads such a frame with the name of an exported function, `0x0000faf7669603c8 libc.so.6!abort(+0x17f)`; `+` stands at
 // line[plus]. The second number counts from the function.
 func readUnrealNamed(s *Search, line []byte, plus, from int, f *Frame) bool {
+	if plus == from || line[plus-1] != '(' {
+		return false
+	}
 	low := max(from, plus-maxModule)
 	end := low + s.lastIndexByte(line[low:plus], '!')
-	if end < low || line[plus-1] != '(' || end+1 >= plus-1 || !s.unreal(line, plus+1, end, from, f) {
+	if end < low || end+1 >= plus-1 || !s.unreal(line, plus+1, end, from, f) {
 		return false
 	}
 	f.Base, f.Symbol = FromSymbol, span(end+1, plus-1)

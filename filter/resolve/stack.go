@@ -221,13 +221,7 @@ func said(text []byte) string {
 	if !ok {
 		return ""
 	}
-	at := len(name)
-	for _, end := range [...]string{" /", " (", " ./", " ../"} {
-		if i := bytes.Index(name[:at], []byte(end)); i >= 0 {
-			at = i
-		}
-	}
-	name = bytes.TrimSpace(name[:at])
+	name = bytes.TrimSpace(name[:endOfName(name)])
 	for i := bytes.LastIndexByte(name, ' '); i >= 0 && isPlace(name[i+1:]); i = bytes.LastIndexByte(name, ' ') {
 		name = bytes.TrimSpace(name[:i])
 	}
@@ -235,6 +229,21 @@ func said(text []byte) string {
 		return ""
 	}
 	return string(name)
+}
+
+// endOfName returns where a path or arguments begin after a function, or the length if none do: at ` /`, ` (`, ` ./` or ` ../`.
+func endOfName(name []byte) int {
+	for at := 0; ; at++ {
+		space := bytes.IndexByte(name[at:], ' ')
+		if space < 0 {
+			return len(name)
+		}
+		at += space
+		if rest := name[at+1:]; len(rest) > 0 && (rest[0] == '/' || rest[0] == '(' ||
+			rest[0] == '.' && (bytes.HasPrefix(rest, []byte("./")) || bytes.HasPrefix(rest, []byte("../")))) {
+			return at
+		}
+	}
 }
 
 // isPlace reports whether a word after a function is a place in a source file or a module: `src/f.c:12:3`, `??:0`, `<libc.so>+0x9840e`.
