@@ -47,7 +47,7 @@ func publishCommand(fs *cli.Flags) cli.Run {
 		}
 		asked, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 		defer stop()
-		defer drain(func() {}, func() {})()
+		defer drain()()
 		o.Asked = asked.Done()
 		return fleet(func(ctx context.Context) error { return worker.Publish(ctx, o) }, syscall.SIGTERM)
 	})

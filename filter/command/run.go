@@ -193,9 +193,12 @@ func inputInfo(name string) (fs.FileInfo, error) {
 	return os.Stat(name)
 }
 
-// closeOutput closes the file of --output.
+// closeOutput closes the file of --output, or a pipe if the end of the run may wait for symbols that come too late: what reads it must not.
 func (j *job) closeOutput() error {
 	if j.out == os.Stdout {
+		if j.symbols.Servers.After > 0 && !isTerminal(os.Stdout) {
+			_ = os.Stdout.Close() // the last write has told of errors
+		}
 		return nil
 	}
 	if err := j.out.Close(); err != nil {
@@ -260,7 +263,7 @@ func (j *job) stream(s *stream.Stream) (status int) {
 		if isTerminal(in) {
 			return abandonOn(s, os.Interrupt)
 		}
-		return drain(j.symbols.Hurry, func() { s.Abandon(patience) })
+		return drainWith(j.symbols.Hurry, func() { s.Abandon(patience) })
 	}
 	err := s.RunInputs(context.Background(), stream.Inputs{Names: j.inputs, Begin: j.begin, Drain: drain, Open: j.opened, Check: j.checked(), Problem: func(err error) {
 		complain("%v", inputProblem(err))
@@ -407,9 +410,11 @@ func drainOnInterrupt(interrupted, waiting, again func()) (restore func()) {
 	}
 }
 
-// drain lets the first Ctrl-C, of which interrupted is told, end only the producer of the input. abandon is called before the second one
-// ends the program.
-func drain(interrupted, abandon func()) (restore func()) {
+// drain lets the first Ctrl-C end only the producer of the input.
+func drain() (restore func()) { return drainWith(func() {}, func() {}) }
+
+// drainWith is drain with what is called at the first Ctrl-C, and before the second one ends the program.
+func drainWith(interrupted, abandon func()) (restore func()) {
 	return drainOnInterrupt(interrupted, func() {
 		if isTerminal(os.Stderr) {
 			complain("the input is still open; Ctrl-C again stops at once")

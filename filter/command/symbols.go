@@ -98,7 +98,7 @@ func whereCommand(fs *cli.Flags) cli.Run {
 			return cli.Usage, err
 		}
 		defer end()
-		o.Finder, o.WithPrefix = finder, s.WithPrefix
+		o.Finder, o.WithPrefix, o.States = finder, s.WithPrefix, s.ServerStates
 		if found, err := o.Where(context.Background(), fs.Args()[0], os.Stdout); err != nil || !found {
 			return cli.Failed, err
 		}
@@ -143,7 +143,7 @@ func doctorCommand(fs *cli.Flags) cli.Run {
 			return cli.Usage, err
 		}
 		defer end()
-		d := doctor.Options{Log: c.inputs[0], Argv: c.command, Search: searchTime, JSON: asJSON, Process: process, Finder: finder, Roots: len(s.Files.Rootfs) > 0, Servers: s.Servers.Servers(),
+		d := doctor.Options{Log: c.inputs[0], Argv: c.command, Search: searchTime, JSON: asJSON, Process: process, Finder: finder, Roots: len(s.Files.Rootfs) > 0, Servers: s.Servers.Servers(), States: s.ServerStates,
 			ServersOff: s.Servers.Off, Cache: s.Cache.Check, Owner: doctor.Owner, Theme: theme(os.Stdout, c.style.color), Links: toolUses(),
 			Flags: fs.Given(func(name string) bool { return name != "json" && name != "color" }), FileFlags: fs.Given(ofFiles()),
 			New: func(j jsonl.Options) (*filter.Filter, func(), error) {
@@ -154,7 +154,7 @@ func doctorCommand(fs *cli.Flags) cli.Run {
 			d.Command = c.through(&o)
 		}
 		if c.inputs[0] == "-" && !isTerminal(os.Stdin) { // Ctrl-C ends what writes the log, and is followed by the report
-			defer drain(func() {}, func() {})()
+			defer drain()()
 		}
 		healthy, err := doctor.Run(context.Background(), d, os.Stdout)
 		switch {

@@ -30,6 +30,7 @@ import (
 	"qss-filter/filter/unpack"
 	"qss-filter/sgr"
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/debuginfod"
 )
 
 // Options are the log and the means to examine it.
@@ -52,6 +53,8 @@ type Options struct {
 	Roots bool
 	// Servers are the debuginfod servers.
 	Servers []string
+	// States returns what is known of them after they were asked. It may be nil.
+	States func() []debuginfod.State
 	// ServersOff is set if no server may be asked.
 	ServersOff bool
 	// Cache returns what keeps the cache of answers from working, or nil.

@@ -6,28 +6,30 @@ import (
 
 	"qss-filter/filter/resolve"
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/debuginfod"
 )
 
 // The report as JSON. Texts of the log are cut and cleaned as they are for a terminal.
 type (
 	reportJSON struct {
-		Log        string         `json:"log"`
-		Lines      int            `json:"lines"`
-		Bytes      int64          `json:"bytes"`
-		Frames     int            `json:"frames"`
-		Named      int            `json:"named"`
-		NamedInLog int            `json:"named_in_log"`
-		FrameLines int            `json:"frame_lines"`
-		Statements int            `json:"statements"`
-		Outcomes   map[string]int `json:"outcomes"` // of frames without a name
-		Formats    []kindJSON     `json:"formats"`
-		Prefixes   []kindJSON     `json:"prefixes"`
-		Processes  []kindJSON     `json:"processes"`
-		Faults     []string       `json:"faults"`
-		Modules    []moduleJSON   `json:"modules"`
-		Evidence   []entryJSON    `json:"evidence"`
-		Nearly     []kindJSON     `json:"nearly"`
-		Advice     []adviceJSON   `json:"advice"`
+		Log        string             `json:"log"`
+		Lines      int                `json:"lines"`
+		Bytes      int64              `json:"bytes"`
+		Frames     int                `json:"frames"`
+		Named      int                `json:"named"`
+		NamedInLog int                `json:"named_in_log"`
+		FrameLines int                `json:"frame_lines"`
+		Statements int                `json:"statements"`
+		Outcomes   map[string]int     `json:"outcomes"` // of frames without a name
+		Formats    []kindJSON         `json:"formats"`
+		Prefixes   []kindJSON         `json:"prefixes"`
+		Processes  []kindJSON         `json:"processes"`
+		Faults     []string           `json:"faults"`
+		Modules    []moduleJSON       `json:"modules"`
+		Servers    []debuginfod.State `json:"servers"`
+		Evidence   []entryJSON        `json:"evidence"`
+		Nearly     []kindJSON         `json:"nearly"`
+		Advice     []adviceJSON       `json:"advice"`
 	}
 	kindJSON struct {
 		Name    string `json:"name"`
@@ -73,7 +75,7 @@ func (r *report) writeJSON() {
 	s := r.survey
 	j := reportJSON{Log: r.source(), Lines: s.lines, Bytes: s.bytes, Frames: s.all(), Named: s.named(), NamedInLog: s.of(resolve.InLog),
 		FrameLines: s.framed, Statements: s.stated, Outcomes: map[string]int{}, Formats: s.formats.json(), Prefixes: s.prefixes.json(),
-		Processes: s.processes.json(), Faults: append([]string{}, s.faults()...), Modules: []moduleJSON{}, Evidence: []entryJSON{}, Nearly: []kindJSON{}, Advice: []adviceJSON{}}
+		Processes: s.processes.json(), Faults: append([]string{}, s.faults()...), Modules: []moduleJSON{}, Servers: append([]debuginfod.State{}, r.serverStates()...), Evidence: []entryJSON{}, Nearly: []kindJSON{}, Advice: []adviceJSON{}}
 	for _, o := range resolve.Outcomes() {
 		if n := s.of(o); n > 0 && !o.Named() {
 			j.Outcomes[o.String()] = n

@@ -3,10 +3,12 @@ package doctor
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"qss-filter/filter/resolve"
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/debuginfod"
 )
 
 // report is what is written.
@@ -65,6 +67,7 @@ func (r *report) write() {
 	r.seen()
 	r.state()
 	r.files()
+	r.servers()
 	r.ledger()
 	r.nearly()
 	r.what()
@@ -284,6 +287,25 @@ func lackedAt(files *symsrc.Files, i int) string {
 		return files.Lacked[i]
 	}
 	return ""
+}
+
+// servers writes what is known of the servers, unless all is well.
+func (r *report) servers() {
+	if states := r.serverStates(); slices.ContainsFunc(states, func(s debuginfod.State) bool { return !s.OK }) {
+		r.title("Servers", "")
+		for _, s := range states {
+			r.put("  %s: %s", s.Server, s.State)
+		}
+		r.put("  qss-filter cache clear has them waited for again")
+	}
+}
+
+// serverStates returns what is known of the servers.
+func (r *report) serverStates() []debuginfod.State {
+	if r.States == nil {
+		return nil
+	}
+	return r.States()
 }
 
 // unasked returns why no server is asked.

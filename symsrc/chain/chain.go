@@ -68,9 +68,8 @@ func (o *Options) warn(message string) { o.Warn(errors.New(message)) }
 // Finder returns a finder that looks on this machine first, and then asks servers. close cancels downloads.
 func (o *Options) Finder() (f symsrc.Finder, close func(), err error) {
 	o.Files.OnProblem, o.Servers.Warn, o.Servers.Progress = o.warn, o.Warn, o.Progress
-	if dir, err := o.Cache.Directory(); err == nil && !o.Cache.Off && diskcache.Safe(dir) == nil {
+	if dir := o.shareServers(); dir != "" {
 		o.Files.CacheDir = dir
-		o.Servers.Shunned = filepath.Join(dir, cache.ServersName)
 	}
 	local, err := locate.New(o.Files)
 	if err != nil {
@@ -193,6 +192,19 @@ func (o *Options) Texts() *sources.Sources {
 	return sources.New(files)
 }
 
+// shareServers makes runs tell each other which servers do not answer, and returns the directory of the cache; "" for none.
+func (o *Options) shareServers() (dir string) {
+	dir, err := o.Cache.Directory()
+	if err != nil || o.Cache.Off || diskcache.Safe(dir) != nil {
+		return ""
+	}
+	o.Servers.Shunned = filepath.Join(dir, cache.ServersName)
+	return dir
+}
+
+// ServerStates returns what is known of the servers that the last Finder asks.
+func (o *Options) ServerStates() []debuginfod.State { return o.client.States() }
+
 // LLVMSource returns a source that answers as llvm-symbolizer does: from build ID trees, without verification, and then from servers.
 func (o *Options) LLVMSource() (src symsrc.Source, close func(), err error) {
 	o.takePackages()
@@ -201,6 +213,7 @@ func (o *Options) LLVMSource() (src symsrc.Source, close func(), err error) {
 		return nil, nil, err
 	}
 	o.Servers.Warn, o.Servers.Progress = o.Warn, o.Progress
+	o.shareServers()
 	client, err := debuginfod.New(o.Servers)
 	if err != nil {
 		return nil, nil, err

@@ -29,8 +29,14 @@ type cache struct {
 // path returns the path of a file in the cache.
 func (c *cache) path(k key) string { return filepath.Join(c.dir, k.id.String(), k.kind.fileName()) }
 
-// missAge returns how long it is remembered that no server has a file.
-func (c *cache) missAge() time.Duration { return c.control(cacheMiss) }
+// missAge returns how long it is remembered that no server has a file: as long as the control file says, but an hour in place of the ten
+// minutes that elfutils writes there. Builds that a server lacks are most often those that it will never have.
+func (c *cache) missAge() time.Duration {
+	if age := c.control(cacheMiss); age != time.Duration(cacheMiss.preset)*time.Second {
+		return age
+	}
+	return time.Hour
+}
 
 // hit is what the cache has of a file.
 type hit struct {

@@ -48,13 +48,14 @@ func TestCache(t *testing.T) {
 		{"a page", []byte("<html>"), 0o400, 0, "", Found, 1},
 		{"missing", nil, 0o644, 0, "", Missing, 0},
 		{"missing, old way", nil, 0, 0, "", Missing, 0},
-		{"missing for long", nil, 0o644, 599 * time.Second, "", Missing, 0},
-		{"missing for too long", nil, 0o644, 601 * time.Second, "", Found, 1},
-		{"missing, old way, for too long", nil, 0, 601 * time.Second, "", Found, 1},
+		{"missing for long", nil, 0o644, 3599 * time.Second, "", Missing, 0},
+		{"missing for too long", nil, 0o644, 3601 * time.Second, "", Found, 1},
+		{"missing, old way, for too long", nil, 0, 3601 * time.Second, "", Found, 1},
+		{"missing with the setting of elfutils", nil, 0o644, 601 * time.Second, "600", Missing, 0},
 		{"missing for less than set", nil, 0o644, 601 * time.Second, "700\n", Missing, 0},
 		{"missing for more than set", nil, 0o644, 6 * time.Second, "5", Found, 1},
 		{"not remembered", nil, 0o644, 0, "0", Found, 1},
-		{"setting is rubbish", nil, 0o644, 599 * time.Second, "many", Missing, 0},
+		{"setting is rubbish", nil, 0o644, 3599 * time.Second, "many", Missing, 0},
 		{"missing in the future", nil, 0o644, -24 * time.Hour, "", Found, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {

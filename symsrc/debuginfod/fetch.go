@@ -332,8 +332,14 @@ func (c *Client) begins(f *fetch) (news <-chan struct{}, patience time.Duration,
 	}
 }
 
+// endTime is how long the end of a run waits for a server that sends nothing useful. One that sends a file has all of Options.After.
+const endTime = 3 * time.Second
+
 // share returns how long callers wait for a server that sends nothing useful: one of several leaves time for the others.
 func (c *Client) share() time.Duration {
+	if c.ending {
+		return min(endTime, c.opt.Wait)
+	}
 	if len(c.servers) > 1 {
 		return c.opt.Wait / 2
 	}

@@ -122,6 +122,44 @@ func (c *Client) remember(changed ...*server) {
 	}
 }
 
+// State is what is known of a server.
+type State struct {
+	Server string `json:"server"` // its URL, without a password
+	State  string `json:"state"`
+	OK     bool   `json:"ok"` // it is asked and waited for
+}
+
+// States returns what is known of the servers, in their order, from earlier runs and from this one.
+func (c *Client) States() (all []State) {
+	if c == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.recall()
+	now := c.now()
+	for _, s := range c.servers {
+		at := State{Server: s.name, OK: true}
+		switch {
+		case s.shun.holds(now):
+			at.OK = false
+			at.State = fmt.Sprintf("not waited for until %s (%s)", s.shun.Until.Local().Format("Jan 2 15:04"), s.shun.Why)
+		case now.Before(s.broken):
+			at.OK = false
+			at.State = "failed: " + s.because
+		case s.reached:
+			at.State = "answers"
+		case !s.hope.IsZero():
+			at.OK = false
+			at.State = "no connection yet"
+		default:
+			at.State = "not asked"
+		}
+		all = append(all, at)
+	}
+	return all
+}
+
 // sayShunned says of the servers of a fetch that are not waited for why that is so.
 func (c *Client) sayShunned(f *fetch) {
 	var said []string

@@ -101,7 +101,7 @@ func TestAskedAgain(t *testing.T) {
 		pause   time.Duration // until the next one
 	}{
 		{Failed, retryFailed},
-		{Missing, 601 * time.Second},
+		{Missing, time.Hour + time.Second},
 		{Found, 0},
 	}
 	for i, step := range steps {

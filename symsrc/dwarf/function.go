@@ -233,7 +233,9 @@ func (u *Unit) scanFunctions(s *functionScan, full bool) {
 		if a.tag == tagSubprogram {
 			p = u.readEntry(b, p, c.read(a), &d)
 			if s.visit != nil {
-				u.visit(s, start, &d)
+				if !a.bodiless {
+					u.visit(s, start, &d)
+				}
 			} else {
 				spans = u.ranges(&d, spans[:0])
 				s.add(start, spans)

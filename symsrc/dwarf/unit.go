@@ -241,6 +241,8 @@ func (u *Unit) compDirectory() []byte {
 type decl struct {
 	tag      uint16 // 0 if it is not declared
 	children bool
+	// bodiless is set if the attributes say that it is a declaration, or the abstract form of an inlined function.
+	bodiless bool
 	// size is the size of all attributes, in bytes, if all forms have a fixed size; otherwise −1.
 	size int32
 	// sibling is the offset of a DW_AT_sibling of form ref4 after attributes of fixed size; otherwise −1.
@@ -401,6 +403,12 @@ func (t *abbrevs) decl(p int) decl {
 		a := wantedAttr(code)
 		if t.key.declarations && a == attrNone {
 			a = declaringAttr(code)
+		}
+		switch declaringAttr(code) {
+		case attrDeclaration:
+			d.bodiless = d.bodiless || form == formFlagPresent
+		case attrInline:
+			d.bodiless = true
 		}
 		if a == attrSibling && form == 0x13 && size >= 0 {
 			d.sibling = int32(size)

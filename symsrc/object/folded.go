@@ -7,6 +7,7 @@ import (
 
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/demangle"
+	"qss-filter/symsrc/dwarf"
 )
 
 // Linkers fold functions with the same code into one (--icf), which then has all their names, and the lines of one. Compilers make aliases of
@@ -63,9 +64,8 @@ func (f *File) foldedNames(addr uint64) string {
 	if names, known := x.names[sym.Start]; known {
 		return names
 	}
-	defined, known := f.dwarf.FoldedNames(sym.Start, sym.Size, f.symbols.shared)
 	names := ""
-	if several := foldedAmong(same, defined, known); len(several) > 1 {
+	if several := foldedAmong(same, f.dwarf.Folded(sym.Start, sym.Size, f.symbols.shared)); len(several) > 1 {
 		names = strings.Join(several, "\n")
 	}
 	if x.names == nil || len(x.names) >= maxFolds {
@@ -78,17 +78,13 @@ func (f *File) foldedNames(addr uint64) string {
 
 // foldedAmong returns the names of functions, of those that begin at one address, that are no aliases of each other: the debug information
 // defines them, or they are of C++ or Rust and differ in more than the kind of a constructor. Only there a destructor may be an alias of its base's.
-func foldedAmong(same, defined []string, known bool) (names []string) {
-	isDefined := make(map[string]bool, len(defined))
-	for _, name := range defined {
-		isDefined[name] = true
-	}
+func foldedAmong(same []string, defined dwarf.Defined) (names []string) {
 	seen := map[string]bool{}
 	for _, raw := range same {
 		raw, _, _ = strings.Cut(raw, "@")
 		readable := demangle.Demangle(raw)
-		mangled := readable != raw && !(known && len(defined) > 0 && strings.Contains(readable, "::~"))
-		if readable, _, _ = strings.Cut(readable, " (."); seen[readable] || !isDefined[raw] && !mangled {
+		mangled := readable != raw && !(defined.Any() && strings.Contains(readable, "::~"))
+		if readable, _, _ = strings.Cut(readable, " (."); seen[readable] || !defined.Has(raw) && !mangled {
 			continue
 		}
 		seen[readable] = true

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/debuginfod"
 )
 
 // WhereOptions are the means to find a module.
@@ -18,6 +19,8 @@ type WhereOptions struct {
 	WithPrefix func(ctx context.Context, digits string) []symsrc.BuildID
 	// FileID returns the build ID of a file, "" for none.
 	FileID func(path string) symsrc.BuildID
+	// States returns what is known of the servers that the finder asks. It may be nil.
+	States func() []debuginfod.State
 	// JSON is set if the answer is a JSON object.
 	JSON bool
 }
@@ -48,6 +51,8 @@ type found struct {
 	Note       string   `json:"note,omitempty"`
 	Detail     string   `json:"detail,omitempty"`
 	Tried      []tried  `json:"tried"`
+
+	Servers []debuginfod.State `json:"servers,omitempty"`
 }
 
 // Where writes how a module is found, by its build ID in hexadecimal digits, by the first eight of these or more, or by its path. ok is
@@ -70,6 +75,9 @@ func (o *WhereOptions) Where(ctx context.Context, what string, out io.Writer) (o
 			t.Result = files.Lacked[i]
 		}
 		f.Tried = append(f.Tried, t)
+	}
+	if o.States != nil {
+		f.Servers = o.States()
 	}
 	text := f.text()
 	if o.JSON {
@@ -150,6 +158,9 @@ func (f *found) text() []byte {
 			t.Place += " (" + t.Result + ")"
 		}
 		row("tried", t.Place)
+	}
+	for _, s := range f.Servers {
+		row("server", s.Server+": "+s.State)
 	}
 	return b
 }
