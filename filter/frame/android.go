@@ -15,6 +15,8 @@ import (
 //	#00 pc 0000000000b1c034 (offset 0x1b70000)  /data/app/base.apk (f+20)      Android 9
 //	Stack frame #00 pc 00000000000752cc  /data/app/lib.so (f+144): Routine …   the oldest
 //	#00 pc 0x000000000069992d /data/app/libbase.cr.so                         Chromium
+//	#03 pc 000000000008ffb0 /system/lib64/libx.z.so(f(int)+240)(287a71fb…)    OpenHarmony, also with spaces before the parentheses
+//	#02    pc 000000000028ea14    /data/app/lib/arm64/libx.so (f+20) [arm64-v8a::6ce3e25e…]    Bugly
 //
 // pc counts in the ELF's own address space since Android 11; see androidSpace for the versions before. With the offset before the path
 // it is an offset in the file, and in the oldest one into the executable mapping. Return addresses lie in the call already
@@ -103,6 +105,8 @@ func (s *Search) androidModule(line []byte, start int, f *Frame) bool {
 			f.InArchive, p, inner = v, e, true
 		} else if id, e, ok := scan.BuildID(line[:limit], p); ok {
 			f.BuildID, p = id, e
+		} else if id, e, ok := closedID(line[:limit], p); ok {
+			f.BuildID, p = id, e
 		} else if e := s.closing(line[:limit], p); e > 0 {
 			if f.Hint.Empty() && e > p+2 {
 				f.Hint = span(p+1, e-1)
@@ -159,6 +163,9 @@ func androidSpace(path []byte, f *Frame) symsrc.Space {
 // androidPathEnd finds the end of the path at start: before the first parenthesis after a space that has nothing but more
 // of them, a colon or the end after it. "(deleted)" belongs to the path.
 func (s *Search) androidPathEnd(b []byte, start int) int {
+	if end := s.identifiedEnd(b, start); end > 0 {
+		return end
+	}
 	for i := start; i < len(b); {
 		k := bytes.IndexByte(b[i:], ' ')
 		if k < 0 {
@@ -176,6 +183,53 @@ func (s *Search) androidPathEnd(b []byte, start int) int {
 		i = p
 	}
 	return len(b)
+}
+
+// closedID reads a build ID at b[i] that no word says to be one, in the brackets of OpenHarmony or of Bugly.
+func closedID(b []byte, i int) (id Span, end int, ok bool) {
+	if i >= len(b) || b[i] != '(' && b[i] != '[' {
+		return Span{}, i, false
+	}
+	start, closed := i+1, byte(')')
+	if b[i] == '[' {
+		closed = ']'
+		k := bytes.Index(b[i:min(len(b), i+len("[armeabi-v7a::"))], abiEnd)
+		if k < 0 {
+			return Span{}, i, false
+		}
+		start = i + k + len(abiEnd)
+	}
+	end = scan.HexEnd(b, start)
+	if n := end - start; n < leastIDDigits || n > maxIDDigits || n%2 != 0 || end >= len(b) || b[end] != closed {
+		return Span{}, i, false
+	}
+	return span(start, end), end + 1, true
+}
+
+// abiEnd stands between the ABI and the build ID of Bugly's frames.
+var abiEnd = []byte("::")
+
+// identifiedEnd finds the end of the path at start that closedID's build ID follows, perhaps after a function in parentheses; 0 where none
+// does.
+func (s *Search) identifiedEnd(b []byte, start int) int {
+	for i := start; i < len(b) && b[i] != '\t' && s.spend(1); i++ {
+		if b[i] != '(' && b[i] != '[' {
+			continue
+		}
+		p := i
+		if e := s.closing(b, p); e > 0 && e < len(b) {
+			if _, _, ok := closedID(b, p); !ok {
+				p = skipWide(b, e)
+			}
+		}
+		if _, _, ok := closedID(b, p); ok {
+			return scan.BackSpaces(b, start, i)
+		}
+		if b[i] == '(' && b[max(start, i-1)] != ' ' { // the first one after a name
+			return 0
+		}
+	}
+	return 0
 }
 
 // closing returns the end of the balanced parenthesis that opens at b[i], the end of the text where it was cut off before it

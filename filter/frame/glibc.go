@@ -179,7 +179,7 @@ func readGlibcPlain(s *Search, line []byte, at, from int, f *Frame) bool {
 		return false
 	}
 	end := e + 1
-	if !scan.LineEnd(line, end) && !scan.Has(line, end, " in ") {
+	if !scan.LineEnd(line, end) && !scan.Has(line, end, " in ") && !(scan.Has(line, end, noPlace) && scan.LineEnd(line, end+len(noPlace))) {
 		return false
 	}
 	nameEnd := at - 1
@@ -212,6 +212,9 @@ func readGlibcPlain(s *Search, line []byte, at, from int, f *Frame) bool {
 	f.answer(s, line, end)
 	return true
 }
+
+// noPlace is what Godot's crash handler has from addr2line for an address that it knows nothing of.
+const noPlace = " (??:0)"
 
 // readStraceOther reads what else strace -k prints in a stack, ` > [vdso]() [0xa2c]` or ` > anonymous [0x7f12]`: there is nothing to
 // look up.

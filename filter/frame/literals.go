@@ -34,7 +34,15 @@ var (
 	stackWord    = match.Literal{Text: "3ff", When: match.Absolute}
 	atAddress    = match.Literal{Text: "Object \"", When: match.Always, Fits: followsNumber}
 	numberZeros  = match.Literal{Text: "# 0x00000000", When: match.Always, Fits: followsDigit}
-	number       = match.Literal{Text: "#", After: match.Digit, When: match.Renumbering}
+	idOffset     = match.Literal{Text: " 0x", After: match.Hex, When: match.Always, Fits: followsID}
+	firstID      = match.Literal{Text: "[0]", After: match.Hex, When: match.Always, Fits: beforeID}
+	idOffsetKey  = match.Literal{Text: `"build_id_offset":`, When: match.Always}
+	unknownTwice = match.Literal{Text: "Unknown  Unknown", When: match.Always}
+	// decimalOffset is in the libraries of MATLAB, whose names end in that.
+	decimalOffset = match.Literal{Text: ".so+0", After: match.Digit, When: match.Always}
+	signatureWord = match.Literal{Text: "StacktraceAddressSignature:", When: match.Always}
+	callerHex     = match.Literal{Text: "caller 0x4", After: match.Hex, When: match.Always}
+	number        = match.Literal{Text: "#", After: match.Digit, When: match.Renumbering}
 )
 
 func stopAt(l ...match.Literal) []match.Literal { return l }
@@ -87,7 +95,7 @@ func endsBracket(line []byte, at int) bool {
 	case line[end] != ']':
 		return false
 	}
-	return mayEnd(line, end+1) || at > 0 && (line[at-1] == ')' || line[at-1] == '"') || scan.EndsWith(line, 0, at, ") ") || scan.EndsWith(line, 0, at, `" `)
+	return mayEnd(line, end+1) || scan.Has(line, end+1, noPlace) || at > 0 && (line[at-1] == ')' || line[at-1] == '"') || scan.EndsWith(line, 0, at, ") ") || scan.EndsWith(line, 0, at, `" `)
 }
 
 // followsModule reports whether a key of a module stands before an offset.

@@ -12,6 +12,7 @@ import (
 //	{"b":"561F00000000","o":"BFF3","s":"_ZN5mongo4mainEv"}                                             MongoDB
 //	{"frame":1,"function":null,"module":"libc.so.6","module_offset":"0x00000000000240b3", …}           minidump-stackwalk --json
 //	{ "kind": "returnAddress", "address": "0x00007f8000026f0a" }                                        Swift, SWIFT_BACKTRACE=format=json
+//	{"address":140228936373381,"build_id":"1f1b…","build_id_offset":4400,"file_name":"/usr/lib64/libc.so.6"}   ABRT's core_backtrace
 //
 // MongoDB prints what libunwind or backtrace() returns, less where the object is mapped (appendJsonBacktrace in its
 // src/mongo/util/stacktrace_posix.cpp): return addresses. minidump-stackwalk moves callers into their calls (its json-schema.md). Swift says
@@ -25,16 +26,17 @@ var (
 	mongoMark  = []byte(`"o":"`)
 	swiftMark  = []byte(`"address": "0x`)
 	moduleMark = []byte(`"module_offset":`)
+	satyrMark  = []byte(`"build_id_offset":`)
 )
 
 // IsObject reports whether a text is an object that is a frame.
 func IsObject(text []byte) bool {
-	if !bytes.Contains(text, mongoMark) && !bytes.Contains(text, swiftMark) && !bytes.Contains(text, moduleMark) {
+	if !bytes.Contains(text, mongoMark) && !bytes.Contains(text, swiftMark) && !bytes.Contains(text, moduleMark) && !bytes.Contains(text, satyrMark) {
 		return false
 	}
 	var o scan.Object
 	var f Frame
-	return o.Read(text, 0) && (ofMongo(text, &o, &f) || ofSwift(text, &o, &f) || ofStackwalk(text, &o, &f))
+	return o.Read(text, 0) && (ofMongo(text, &o, &f) || ofSwift(text, &o, &f) || ofStackwalk(text, &o, &f) || ofSatyr(text, &o, &f))
 }
 
 // readObject reads the object around line[at] if of says that it is a frame.
@@ -61,6 +63,10 @@ func readMongo(s *Search, line []byte, at, from int, f *Frame) bool {
 
 func readSwift(s *Search, line []byte, at, from int, f *Frame) bool {
 	return s.readObject(line, at, from, f, ofSwift)
+}
+
+func readSatyr(s *Search, line []byte, at, from int, f *Frame) bool {
+	return s.readObject(line, at, from, f, ofSatyr)
 }
 
 func readStackwalkObject(s *Search, line []byte, at, from int, f *Frame) bool {
@@ -116,5 +122,21 @@ func ofStackwalk(line []byte, o *scan.Object, f *Frame) bool {
 	f.Number, _, _ = scan.Decimal(line, number.Value.Start)
 	m := o.Get(line, "line")
 	f.Done = m != nil && string(m.Value.Of(line)) != "null"
+	return true
+}
+
+// ofSatyr reads a frame of ABRT's library satyr, if its object is on one line: the offset counts from where the module begins, and all but the
+// first address are return addresses.
+func ofSatyr(line []byte, o *scan.Object, f *Frame) bool {
+	id, off := o.Text(line, "build_id"), o.Get(line, "build_id_offset")
+	if off == nil || off.Quoted || id.Empty() || !scan.IsHexField(id.Of(line)) {
+		return false
+	}
+	v, end, ok := scan.Decimal(line, off.Value.Start)
+	if !ok || end != off.Value.End {
+		return false
+	}
+	*f = Frame{BuildID: id, Module: o.Text(line, "file_name"), Off: off.Value, Offset: v, Space: symsrc.InImage, Hint: o.Text(line, "function_name"),
+		Convention: RawButFirst, Run: Adjacent}
 	return true
 }

@@ -70,14 +70,14 @@ func check(f frame.Format, others []frame.Format, plain [][]byte) (wrong []error
 			continue
 		}
 		if l.When&match.Always != 0 {
-			wrong = append(wrong, frequent(l.Text, plain)...)
+			wrong = append(wrong, frequent(l.Text, plain, l.In)...)
 		}
 	}
 	if !stops {
 		no("its sample holds none of its literals: the stream does not stop there")
 	}
 	if f.Mark != "#" && !strings.HasSuffix(f.Mark, "0x") {
-		wrong = append(wrong, frequent(f.Mark, plain)...)
+		wrong = append(wrong, frequent(f.Mark, plain, func(line []byte) bool { return bytes.Contains(line, []byte(f.Mark)) })...)
 	}
 	return wrong
 }
@@ -91,11 +91,11 @@ func finds(s *frame.Search, family string) bool {
 	return false
 }
 
-// frequent returns an error for a text that many plain lines hold.
-func frequent(text string, plain [][]byte) (wrong []error) {
+// frequent returns an error for a text for which many plain lines are looked at.
+func frequent(text string, plain [][]byte, in func(line []byte) bool) (wrong []error) {
 	lines := 0
 	for _, line := range plain {
-		if bytes.Contains(line, []byte(text)) {
+		if in(line) {
 			lines++
 		}
 	}

@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"bytes"
+	"fmt"
 
 	"qss-filter/filter/frame"
 	"qss-filter/filter/parse"
@@ -27,6 +28,14 @@ func (q *query) addr() symsrc.Addr {
 		a.Symbol, a.Size = q.from.name, q.from.size
 	}
 	return a
+}
+
+// place returns where in its module the query is, as messages have it: `0x113d`, or `__libc_start_main+0x7f`.
+func (q *query) place() string {
+	if q.from != nil {
+		return fmt.Sprintf("%s+0x%x", q.from.name, q.off)
+	}
+	return fmt.Sprintf("0x%x", q.off)
 }
 
 // address is an absolute address in one state of a process's address space.

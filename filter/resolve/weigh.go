@@ -38,7 +38,7 @@ func (s *Proofs) Weigh(ctx context.Context, stack *Stack) {
 		case w.link(i):
 			w.agree(i, i-1)
 		case w.misses(i):
-			w.refute(i, "the call before 0x%x is not of the function at 0x%x", w.sites[i].q.off, w.sites[i-1].q.off)
+			w.refute(i, "the call before %s is not of the function at %s", w.sites[i].q.place(), w.sites[i-1].q.place())
 		}
 		w.position(i)
 		w.place(i)
@@ -154,11 +154,11 @@ func (w *weighing) place(i int) {
 		case !c.Text && at.pointers && at.called && i == len(w.sites)-1:
 			w.proof(i).proven[w.where(i)] = false // the walk has ended at what is not a frame
 		case !c.Text:
-			w.refute(i, "no code at 0x%x", at.q.off)
+			w.refute(i, "no code at %s", at.q.place())
 		case c.Trampoline:
 			w.proofs.agree(w.proof(i), w.where(i), byCall) // there are only few such instructions
 		case at.sure && !c.Ends && !w.returnsUncalled(at):
-			w.refute(i, "no call ends at 0x%x", at.q.off)
+			w.refute(i, "no call ends at %s", at.q.place())
 		case at.called && c.Ends && len(c.Targets) == 0:
 			w.proofs.agree(w.proof(i), w.where(i), byPointer)
 		}
@@ -436,9 +436,9 @@ func (w *weighing) position(i int) {
 	}
 	switch name, by := w.sites[i].function(), outer.function(); {
 	case name == entry:
-		w.refute(i, "nothing calls %s at 0x%x", entry, w.sites[i].q.off)
+		w.refute(i, "nothing calls %s at %s", entry, w.sites[i].q.place())
 	case strings.HasPrefix(name, "__libc_start_") && by != "" && by != entry && !strings.HasPrefix(by, "__libc_start_"):
-		w.refute(i, "%s does not call %s at 0x%x", by, name, w.sites[i].q.off)
+		w.refute(i, "%s does not call %s at %s", by, name, w.sites[i].q.place())
 	}
 }
 
