@@ -9,8 +9,8 @@ import (
 
 	"qss-filter/filter/corefile"
 	"qss-filter/filter/resolve"
-	"qss-filter/filter/unpack"
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/unpack"
 )
 
 // Extras are what a filter does beside its stream: files that it reads and writes.

@@ -11,7 +11,7 @@ import (
 	"qss-filter/filter"
 	"qss-filter/filter/doctor"
 	"qss-filter/filter/stream"
-	"qss-filter/filter/unpack"
+	"qss-filter/symsrc/unpack"
 )
 
 // sniffed is the number of bytes at the start of a file that decide whether it is text.

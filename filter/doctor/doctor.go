@@ -27,10 +27,10 @@ import (
 	"qss-filter/filter/print/jsonl"
 	"qss-filter/filter/record"
 	"qss-filter/filter/resolve"
-	"qss-filter/filter/unpack"
 	"qss-filter/sgr"
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/debuginfod"
+	"qss-filter/symsrc/unpack"
 )
 
 // Options are the log and the means to examine it.

@@ -12,7 +12,7 @@ import (
 	"unicode"
 
 	"qss-filter/filter/record"
-	"qss-filter/filter/unpack"
+	"qss-filter/filter/stream"
 	"qss-filter/symsrc"
 )
 
@@ -121,7 +121,7 @@ func wrongStart(head []byte) (what, todo string) {
 
 // NotText returns an error for a file that begins so and is not text, with what reads it. It returns nil for text, also in UTF-16.
 func NotText(head []byte, name string) error {
-	if !unpack.IsBinary(head) {
+	if !stream.IsBinary(head) {
 		return nil
 	}
 	return cmp.Or(OtherFile(head, name), errors.New("the input is not text"))

@@ -15,7 +15,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/ulikunitz/xz"
 
-	"qss-filter/filter/unpack"
+	"qss-filter/filter/stream"
+	"qss-filter/symsrc/unpack"
 )
 
 // FuzzOpen opens arbitrary data as a log. Data that is not compressed is read unchanged, compressed data as the standard library
@@ -51,7 +52,7 @@ func FuzzOpen(f *testing.F) {
 		before := allocated()
 		in, err := open(context.Background(), &logFile{tree: &tree{}, path: path}, nil)
 		if err != nil {
-			if errors.Is(err, errSkip) && !unpack.IsBinary(data[:min(len(data), sniffLen)]) && !unpack.Packed(data) {
+			if errors.Is(err, errSkip) && !stream.IsBinary(data[:min(len(data), sniffLen)]) && !unpack.Packed(data) {
 				t.Fatalf("%q is skipped: %v", data, err)
 			}
 			return

@@ -8,7 +8,8 @@ import (
 	"io"
 	"os"
 
-	"qss-filter/filter/unpack"
+	"qss-filter/filter/stream"
+	"qss-filter/symsrc/unpack"
 )
 
 // errSkip is the error of a file that is not a log.
@@ -60,7 +61,7 @@ func open(ctx context.Context, log *logFile, bar *progress) (in *input, err erro
 		in.Close()
 		return nil, fmt.Errorf("read: %w", err)
 	}
-	if unpack.IsBinary(begin) {
+	if stream.IsBinary(begin) {
 		in.Close()
 		return nil, errBinary
 	}

@@ -91,9 +91,9 @@ func askStats(o *Options, dir string) (figures []byte, note string, err error) {
 	return figures, note, err
 }
 
-// beside has the names of the subdirectories of other packages: indexes of symbol trees, members of archives, and indexes of objects.
-// Earlier versions kept unpacked copies of files in the last two.
-var beside = [...]string{"trees", "members", "index", "unpacked", "twins", "maps"}
+// beside has the names of the subdirectories of other packages: indexes of symbol trees, members of archives, unpacked packages and
+// images, and indexes of objects. Earlier versions kept unpacked copies of files in others.
+var beside = [...]string{"trees", "members", "bundles", "index", "unpacked", "twins", "maps"}
 
 // besideSize returns the total size of the files in them, in bytes. It ignores files that cannot be read.
 func besideSize(dir string) (size int64) {

@@ -2,6 +2,7 @@ package locate
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -78,7 +79,7 @@ func (a *inArchive) is(m *member) bool {
 		return true
 	case a.member == "": // the offset of a later mapping of the module
 		at := a.offset - m.data
-		return !m.deflated && at > 0 && at < m.size && at%pageSize == 0
+		return m.packing == stored && at > 0 && at < m.size && at%pageSize == 0
 	}
 	return m.name == a.member || strings.HasSuffix(m.name, "/"+a.member)
 }
@@ -88,7 +89,7 @@ func (a *inArchive) choose(list []member) []*member {
 	var chosen []*member
 	for i := range list {
 		m := &list[i]
-		if a.offset > 0 && m.data == a.offset && !m.deflated {
+		if a.offset > 0 && m.data == a.offset && m.packing == stored {
 			return []*member{m}
 		}
 		if a.is(m) {
@@ -200,7 +201,11 @@ func (s *search) archiveAt(p place, as role) {
 // The error is a *fileError.
 func (s *search) probe(p place) (*found, error) {
 	if p.member == nil {
-		return probe(p)
+		f, err := probe(p)
+		if fe, ok := errors.AsType[*fileError](err); ok && fe.isPacked() {
+			return s.probeWhole(p, fe)
+		}
+		return f, err
 	}
 	f, file, err := p.open()
 	if err != nil {
@@ -212,8 +217,8 @@ func (s *search) probe(p place) (*found, error) {
 		return nil, &fileError{symsrc.Corrupted, "corrupted archive", fmt.Errorf("%s: %w", p, err)}
 	}
 	f.part = symsrc.Range{Offset: m.data, Size: m.size, Member: m.name}
-	if m.deflated {
-		return s.probeDeflated(f, file, &m)
+	if m.packing != stored {
+		return s.probePacked(f, file, &m)
 	}
 	id, err := identify(io.NewSectionReader(file, m.data, m.size), m.size)
 	if err != nil {
@@ -221,6 +226,22 @@ func (s *search) probe(p place) (*found, error) {
 	}
 	f.ident = *id
 	return f, nil
+}
+
+// probeWhole is probe for a compressed file, of which packed says so.
+func (s *search) probeWhole(p place, packed *fileError) (*found, error) {
+	f, file, err := p.open()
+	if err != nil {
+		return nil, err
+	}
+	defer file.close()
+	m := compressed(p.path, file.Size)
+	f.place.member, f.part = &m, symsrc.Range{Member: m.name}
+	unpacked, err := s.probePacked(f, file, &m)
+	if fe, ok := errors.AsType[*fileError](err); ok && fe.status != symsrc.MismatchBuildID {
+		return nil, &fileError{packed.status, packed.note, err}
+	}
+	return unpacked, err
 }
 
 // check reports whether the member is still where it was when the archive was listed.
@@ -240,8 +261,8 @@ func (m *member) check(file *regularFile) error {
 	return nil
 }
 
-// probeDeflated unpacks a member and identifies it, unless its beginning shows that it is not the wanted one.
-func (s *search) probeDeflated(f *found, file *regularFile, m *member) (*found, error) {
+// probePacked unpacks a member and identifies it, unless its beginning shows that it is not the wanted one.
+func (s *search) probePacked(f *found, file *regularFile, m *member) (*found, error) {
 	id, err := identifyBeginning(&budgetReader{file, maxArchiveRead}, m)
 	if err != nil {
 		return nil, err

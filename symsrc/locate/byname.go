@@ -137,7 +137,7 @@ func (s *search) contentID(e *entry) symsrc.BuildID {
 	var sum uint32
 	var size int64
 	var err error
-	if m := e.member; m != nil { // the archive knows
+	if m := e.member; m != nil && m.packing != whole { // the archive knows
 		sum, size = m.crc, m.size
 	} else {
 		sum, size, err = checksum(s.ctx, e.path, true)

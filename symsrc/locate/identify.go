@@ -65,6 +65,11 @@ func corrupted(format string, args ...any) *fileError {
 // isZip reports whether the file is a zip archive.
 func (e *fileError) isZip() bool { return e.status == symsrc.UnsupportedCompressed && e.note == "zip" }
 
+// isPacked reports whether the file is compressed in a way that is read.
+func (e *fileError) isPacked() bool {
+	return e.status == symsrc.UnsupportedCompressed && e.note != "zip"
+}
+
 // archives are known formats that are not ELF, by their first bytes.
 var archives = [...]struct{ magic, note string }{
 	{"\x1f\x8b", "gzip"},

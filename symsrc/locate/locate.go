@@ -91,6 +91,9 @@ type remembered struct {
 // New checks that the named files exist. It returns a *symsrc.OptionError for a directory or an object that cannot be
 // read, and "open NAME: …" for an argument; a file that is not an ELF file is only reported as a problem.
 func New(o Options) (*Locator, error) {
+	if o.OnProblem == nil {
+		o.OnProblem = func(string) {}
+	}
 	o, err := o.sorted()
 	if err != nil {
 		return nil, err
@@ -98,9 +101,6 @@ func New(o Options) (*Locator, error) {
 	l := &Locator{
 		opt: o, roots: o.Rootfs, explicit: len(o.Rootfs) > 0,
 		memo: make(map[symsrc.Module]*remembered),
-	}
-	if l.opt.OnProblem == nil {
-		l.opt.OnProblem = func(string) {}
 	}
 	l.symbols = newLazyIndex(trees{dirs: o.Symbols, cacheDir: o.CacheDir, problem: l.opt.OnProblem})
 	l.nearby = newLazyIndex(trees{dirs: o.Nearby, cacheDir: o.CacheDir, problem: func(string) {}})

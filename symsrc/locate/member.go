@@ -1,13 +1,20 @@
 package locate
 
 import (
+	"bufio"
+	"bytes"
 	"compress/flate"
+	"encoding/binary"
 	"errors"
 	"io"
 	"path"
+	"path/filepath"
+	"strings"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/budget"
 	"qss-filter/symsrc/diskcache"
+	"qss-filter/symsrc/unpack"
 )
 
 // Bounds on what is read of the members of one archive, including unpacked bytes, and on the beginning of a deflated member that is
@@ -51,7 +58,7 @@ func archiveContents(r io.ReaderAt, size int64) []content {
 	for i := range list {
 		m := &list[i]
 		var id *ident
-		if m.deflated {
+		if m.packing != stored {
 			id, err = identifyBeginning(in, m)
 		} else {
 			id, err = identify(io.NewSectionReader(in, m.data, m.size), m.size)
@@ -63,10 +70,21 @@ func archiveContents(r io.ReaderAt, size int64) []content {
 	return found
 }
 
-// identifyBeginning reads the build ID of a deflated member, "" if it is not near the start.
+// identifyBeginning reads the build ID of a packed member, "" if it is not near the start.
 func identifyBeginning(r *budgetReader, m *member) (*ident, error) {
-	packed := io.NewSectionReader(r, m.data, m.packed)
-	in := &unpackingReader{in: flate.NewReader(packed), budget: &r.left, limit: min(m.size, maxBeginning)}
+	unpacked, close, err := m.unpacked(r.ReaderAt)
+	if err != nil {
+		return nil, readError(err)
+	}
+	defer close()
+	in := &unpackingReader{in: unpacked, budget: &r.left, limit: min(m.size, maxBeginning)}
+	if m.packing == whole { // its size is not known
+		if n, err := in.begin(); err != nil {
+			return nil, readError(err)
+		} else if n < firstRead {
+			in.limit = n
+		}
+	}
 	f := elfFile{r: in, size: uint64(in.limit)}
 	f.first = make([]byte, min(f.size, firstRead))
 	if n, err := in.ReadAt(f.first, 0); n < len(f.first) {
@@ -78,6 +96,9 @@ func identifyBeginning(r *budgetReader, m *member) (*ident, error) {
 	if f.header() == nil && f.segments() != nil {
 		f.id = ""
 	}
+	if f.id == "" && f.phnum == 0 {
+		f.id = noteIn(f.first, f.order)
+	}
 	f.rank = symbols
 	switch path.Ext(m.name) {
 	case ".dbg", ".debug":
@@ -86,12 +107,69 @@ func identifyBeginning(r *budgetReader, m *member) (*ident, error) {
 	return &f.ident, nil
 }
 
+// noteIn returns the build ID in the beginning of an object that is relocated, as the kernel's modules are: it has no segments, and the
+// section with its notes is one of the first. Who unpacks it verifies that.
+func noteIn(b []byte, order binary.ByteOrder) symsrc.BuildID {
+	name := []byte("GNU\x00")
+	for from := 0; ; {
+		i := bytes.Index(b[from:], name)
+		if i < 0 {
+			return ""
+		}
+		at := from + i
+		from = at + len(name)
+		if at < 12 || order.Uint32(b[at-12:]) != 4 || order.Uint32(b[at-4:]) != ntGNUBuildID {
+			continue
+		}
+		if n := order.Uint32(b[at-8:]); n > 0 && n <= maxIDBytes && int(n) <= len(b)-from {
+			return symsrc.BuildID(b[from : from+int(n)])
+		}
+	}
+}
+
+// maxIDBytes bounds a build ID.
+const maxIDBytes = 64
+
+// compressed returns what a compressed file has in it, which is nothing if the file is empty.
+func compressed(path string, size int64) member {
+	name := filepath.Base(path)
+	for _, suffix := range [...]string{".gz", ".xz", ".zst", ".lz4", ".bz2"} {
+		if base, ok := strings.CutSuffix(name, suffix); ok && base != "" {
+			name = base
+			break
+		}
+	}
+	return member{name: name, packing: whole, header: -1, packed: size, size: min(maxMemberSize, budget.Bytes(size))}
+}
+
+// unpacked returns a reader of the content of a packed member, and what frees it.
+func (m *member) unpacked(r io.ReaderAt) (in io.Reader, close func(), err error) {
+	packed := io.NewSectionReader(r, m.data, m.packed)
+	if m.packing == deflated {
+		return flate.NewReader(packed), func() {}, nil
+	}
+	in, close, err = unpack.Reader(bufio.NewReader(packed))
+	if close == nil {
+		close = func() {}
+	}
+	return in, close, err
+}
+
 // unpackingReader reads the beginning of an unpacked stream. It keeps what it has read.
 type unpackingReader struct {
 	in     io.Reader
 	b      []byte
 	limit  int64
 	budget *int64
+}
+
+// begin reads what a file begins with, and returns how much that is: up to firstRead.
+func (r *unpackingReader) begin() (n int64, err error) {
+	_, err = r.ReadAt(make([]byte, min(r.limit, firstRead)), 0)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = nil
+	}
+	return int64(len(r.b)), err
 }
 
 // ReadAt implements io.ReaderAt.
@@ -132,7 +210,7 @@ func read(path string, link bool) (_ diskcache.Stamp, _ []content, err error) {
 		return diskcache.Stamp{}, nil, err
 	}
 	defer f.close()
-	list, err := contentsOf(f)
+	list, err := contentsOf(f, path)
 	if err == nil && list == nil {
 		if s, ok := identifySymbols(f, f.Size, path); ok {
 			list = []content{{id: s.ID, kind: s.Kind, cut: s.Cut}}
@@ -142,7 +220,7 @@ func read(path string, link bool) (_ diskcache.Stamp, _ []content, err error) {
 }
 
 // contentsOf returns the ELF files that an open file is or contains. It returns an error if the file cannot be read.
-func contentsOf(f *regularFile) ([]content, error) {
+func contentsOf(f *regularFile, path string) ([]content, error) {
 	id, err := identify(f, f.Size)
 	if err == nil {
 		return []content{{id: id.id, rank: id.rank}}, nil
@@ -150,6 +228,11 @@ func contentsOf(f *regularFile) ([]content, error) {
 	switch fe := classify(err); {
 	case fe.isZip():
 		return archiveContents(f, f.Size), nil
+	case fe.isPacked():
+		m := compressed(path, f.Size)
+		if id, err := identifyBeginning(&budgetReader{f, maxBeginning}, &m); err == nil {
+			return []content{{id: id.id, rank: id.rank, member: &m}}, nil
+		}
 	case fe.status == symsrc.ReadError:
 		return nil, err
 	}

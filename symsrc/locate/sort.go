@@ -2,6 +2,7 @@ package locate
 
 import (
 	"bytes"
+	"context"
 	"debug/elf"
 	"encoding/hex"
 	"io/fs"
@@ -24,6 +25,14 @@ func (o Options) sorted() (Options, error) {
 		info, err := os.Stat(path)
 		if err != nil {
 			return o, wrong("Symbols", &fs.PathError{Op: "open", Path: path, Err: cause(err)})
+		}
+		if unpacked, is := o.unbundled(path, info); is && unpacked == "" {
+			continue
+		} else if is {
+			path = unpacked
+			if info, err = os.Stat(path); err != nil {
+				return o, wrong("Symbols", err)
+			}
 		}
 		switch {
 		case !info.IsDir():
@@ -49,6 +58,27 @@ func (o Options) sorted() (Options, error) {
 		}
 	}
 	return o, nil
+}
+
+// unbundled returns the directory with the files of a bundle. If it cannot be unpacked, the user is told, and dir is "". is is false for
+// what is no bundle.
+func (o *Options) unbundled(path string, info fs.FileInfo) (dir string, is bool) {
+	if !info.Mode().IsRegular() {
+		return "", false
+	}
+	f, err := openRegular(path, true)
+	if err != nil {
+		return "", false
+	}
+	defer f.close()
+	if !isBundle(f) {
+		return "", false
+	}
+	if dir, err = o.unbundle(context.Background(), path, f); err != nil {
+		o.OnProblem(path + ": cannot unpack it: " + err.Error())
+		return "", true
+	}
+	return dir, true
 }
 
 // IsPackage reports whether a file is a package of split DWARF, of which .debug_cu_index is the index (DWARF 5 §7.3.5).

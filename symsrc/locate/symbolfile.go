@@ -1,8 +1,8 @@
 package locate
 
 import (
+	"bufio"
 	"bytes"
-	"compress/gzip"
 	"io"
 	"os"
 	"path"
@@ -10,9 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/klauspost/compress/zstd"
-
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/unpack"
 )
 
 // symbolFile is a symbol file that is not an ELF file.
@@ -31,28 +30,19 @@ func identifySymbols(r io.ReaderAt, size int64, name string) (f symsrc.SymbolFil
 		if !strings.Contains(filepath.Base(name), "sym") {
 			return f, false
 		}
-		head = unpackHead(io.NewSectionReader(r, 0, size), head[0] == '\x1f')
+		head = unpackHead(io.NewSectionReader(r, 0, size))
 	}
 	return symsrc.IdentifySymbols(head)
 }
 
-// unpackHead returns the unpacked beginning of a gzip or zstd file.
-func unpackHead(in io.Reader, isGzip bool) []byte {
-	var unpacked io.Reader
-	if isGzip {
-		z, err := gzip.NewReader(in)
-		if err != nil {
-			return nil
-		}
-		unpacked = z
-	} else {
-		const window = 32 << 20
-		z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(window))
-		if err != nil {
-			return nil
-		}
-		defer z.Close()
-		unpacked = z
+// unpackHead returns the unpacked beginning of a compressed file.
+func unpackHead(in io.Reader) []byte {
+	unpacked, close, err := unpack.Reader(bufio.NewReader(in))
+	if err != nil {
+		return nil
+	}
+	if close != nil {
+		defer close()
 	}
 	head := make([]byte, symsrc.SymbolFileHead)
 	n, _ := io.ReadFull(unpacked, head) // it may be shorter, or damaged after the head

@@ -14,7 +14,7 @@ import (
 )
 
 // gzipped and zstandard pack a text.
-func gzipped(t *testing.T, text string) string {
+func gzipped(t testing.TB, text string) string {
 	t.Helper()
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
@@ -27,7 +27,7 @@ func gzipped(t *testing.T, text string) string {
 	return b.String()
 }
 
-func zstandard(t *testing.T, text string) string {
+func zstandard(t testing.TB, text string) string {
 	t.Helper()
 	z, err := zstd.NewWriter(nil)
 	if err != nil {

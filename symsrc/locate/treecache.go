@@ -29,7 +29,7 @@ type contents map[diskcache.Stamp][]content
 // A cache file has the contents of one tree. If it is not complete, or is of another user, version or tree, the tree is read
 // again.
 const (
-	cacheMagic = "qss-filter symbol tree 3\n"
+	cacheMagic = "qss-filter symbol tree 4\n"
 	// maxCacheFile bounds one of them: about two million files.
 	maxCacheFile = 64 << 20
 	// maxCacheFiles bounds the remembered trees.

@@ -47,15 +47,10 @@ func appendText(b []byte, s string) []byte {
 
 // appendMember appends a member of an archive, a zero for none.
 func appendMember(b []byte, m *member) []byte {
-	switch {
-	case m == nil:
+	if m == nil {
 		return append(b, 0)
-	case m.deflated:
-		b = append(b, 2)
-	default:
-		b = append(b, 1)
 	}
-	b = appendText(b, m.name)
+	b = appendText(append(b, byte(m.packing)+1), m.name)
 	for _, v := range [...]int64{m.header, m.data, m.packed, m.size, int64(m.crc)} {
 		b = binary.AppendVarint(b, v)
 	}
@@ -101,9 +96,9 @@ func (r *treeReader) member() *member {
 	if kind == 0 {
 		return nil
 	}
-	m := &member{name: r.text(), deflated: kind == 2}
+	m := &member{name: r.text(), packing: packing(kind - 1)}
 	m.header, m.data, m.packed, m.size, m.crc = r.varint(), r.varint(), r.varint(), r.varint(), uint32(r.varint())
-	r.bad = r.bad || kind > 2 || m.header < 0 || m.data < m.header || m.size <= 0 || m.packed <= 0
+	r.bad = r.bad || m.packing > whole || m.packing != whole && m.header < 0 || m.data < max(0, m.header) || m.size <= 0 || m.packed <= 0
 	return m
 }
 

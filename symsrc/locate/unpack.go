@@ -1,7 +1,6 @@
 package locate
 
 import (
-	"compress/flate"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -23,6 +22,9 @@ const maxUnpacked = 8 << 30
 // unpackReserve is the space that must stay free on the disk, in bytes.
 const unpackReserve = 256 << 20
 
+// usualRatio is how much larger than the packed file its content may be taken for.
+const usualRatio = 8
+
 var errFull = errors.New("the disk would be nearly full")
 
 // unpackedExt is the extension of unpacked members.
@@ -33,7 +35,7 @@ const unpackedExt = ".elf"
 func (l *Locator) unpack(ctx context.Context, archive *regularFile, path string, m *member) (string, error) {
 	what := path + "!" + m.name
 	if l.opt.CacheDir == "" {
-		return "", &fileError{symsrc.UnsupportedCompressed, "deflated member of an archive",
+		return "", &fileError{symsrc.UnsupportedCompressed, "packed",
 			fmt.Errorf("unpack %s: there is no cache directory to unpack it to", what)}
 	}
 	failed := func(err error) (string, error) {
@@ -44,14 +46,18 @@ func (l *Locator) unpack(ctx context.Context, archive *regularFile, path string,
 		return failed(err)
 	}
 	to := filepath.Join(dir, unpackedName(path, archive.Stamp, m))
-	if fi, err := os.Lstat(to); err == nil && fi.Mode().IsRegular() && diskcache.IsPrivate(fi) && fi.Size() == m.size {
+	if fi, err := os.Lstat(to); err == nil && fi.Mode().IsRegular() && diskcache.IsPrivate(fi) && (fi.Size() == m.size || m.packing == whole && fi.Size() > 0) {
 		diskcache.Touch(to, fi)
 		return to, nil
 	}
-	if !diskcache.HasRoom(dir, m.size, unpackReserve) {
-		return failed(fmt.Errorf("to %d bytes: %w", m.size, errFull))
+	size := m.size
+	if m.packing == whole {
+		size = min(size, usualRatio*m.packed)
 	}
-	diskcache.Evict(dir, isUnpacked, math.MaxInt, maxUnpacked-m.size) // if that fails, the limit is exceeded for a while
+	if !diskcache.HasRoom(dir, size, unpackReserve) {
+		return failed(fmt.Errorf("to %d bytes: %w", size, errFull))
+	}
+	diskcache.Evict(dir, isUnpacked, math.MaxInt, maxUnpacked-size) // if that fails, the limit is exceeded for a while
 	switch err := unpackTo(ctx, to, archive, m); {
 	case errors.Is(err, errContent):
 		return "", &fileError{symsrc.Corrupted, "corrupted archive", fmt.Errorf("unpack %s: %w", what, err)}
@@ -75,7 +81,7 @@ func unpackedName(path string, s diskcache.Stamp, m *member) string {
 func isUnpacked(name string) bool { return filepath.Ext(name) == unpackedExt }
 
 // errContent is the error of a content that differs from the archive's directory.
-var errContent = errors.New("its content differs from the archive's directory")
+var errContent = errors.New("its content differs from what the archive says")
 
 // unpackTo writes the member's content to a temporary file, and renames it when it is complete.
 func unpackTo(ctx context.Context, to string, archive io.ReaderAt, m *member) error {
@@ -90,26 +96,51 @@ func unpackTo(ctx context.Context, to string, archive io.ReaderAt, m *member) er
 	return tmp.Commit()
 }
 
-// inflate writes the member's content and checks its size and checksum. It never writes more than the expected size.
+// inflate writes the member's content and checks what the archive says of it. It never writes more than the expected size.
 func inflate(ctx context.Context, out io.Writer, archive io.ReaderAt, m *member) error {
-	in := flate.NewReader(io.NewSectionReader(archive, m.data, m.packed))
+	in, close, err := m.unpacked(archive)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errContent, err)
+	}
+	defer close()
 	sum := crc32.NewIEEE()
-	out = io.MultiWriter(out, sum)
+	if m.packing == deflated {
+		out = io.MultiWriter(out, sum)
+	}
 	const step = 4 << 20
 	for left := m.size; left > 0; left -= step {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if _, err := io.CopyN(out, in, min(left, step)); err != nil {
-			if _, bad := errors.AsType[flate.CorruptInputError](err); bad || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-				return fmt.Errorf("%w: %w", errContent, err)
-			}
+		from := &source{Reader: in}
+		n, err := io.CopyN(out, from, min(left, step))
+		switch {
+		case err == nil:
+		case m.packing == whole && errors.Is(from.err, io.EOF) && (left < m.size || n > 0):
+			return nil
+		case from.err != nil:
+			return fmt.Errorf("%w: %w", errContent, from.err)
+		default:
 			return err
 		}
 	}
 	var more [1]byte
-	if n, _ := in.Read(more[:]); n > 0 || sum.Sum32() != m.crc {
+	if n, _ := in.Read(more[:]); n > 0 || m.packing == deflated && sum.Sum32() != m.crc {
 		return errContent
 	}
 	return nil
+}
+
+// source tells errors of what is read from those of what is written.
+type source struct {
+	io.Reader
+	err error
+}
+
+func (s *source) Read(b []byte) (int, error) {
+	n, err := s.Reader.Read(b)
+	if err != nil {
+		s.err = err
+	}
+	return n, err
 }

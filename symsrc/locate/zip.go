@@ -16,16 +16,25 @@ import (
 	"qss-filter/symsrc/budget"
 )
 
-// member is a file in a zip archive that may be an ELF file: stored or deflated.
+// member is a file in a zip archive that may be an ELF file, stored or deflated, or what a compressed file has in it.
 type member struct {
-	name     string
-	deflated bool
-	crc      uint32 // CRC-32 of its content, as the archive says
-	header   int64  // the offset of its local header in the archive
-	data     int64  // the offset of its content
-	packed   int64  // the size of that in the archive
-	size     int64  // the unpacked size
+	name    string
+	packing packing
+	crc     uint32 // CRC-32 of its content, as the archive says; 0 for a compressed file
+	header  int64  // the offset of its local header in the archive; less than 0 if there is none
+	data    int64  // the offset of its content
+	packed  int64  // the size of that in the archive
+	size    int64  // the unpacked size; for a compressed file the most that it may be
 }
+
+// packing is how a member is packed.
+type packing uint8
+
+const (
+	stored   packing = iota
+	deflated         // in a zip archive
+	whole            // the archive is a file that is compressed as a whole, as its first bytes say
+)
 
 // Bounds on what is read of one archive.
 const (
@@ -176,16 +185,19 @@ func wantedName(name []byte) bool {
 func parseMember(h *[zipHeaderSize]byte, name string, extra []byte) (member, bool) {
 	m := member{
 		name: strings.TrimPrefix(name, "/"), crc: le32(h[16:]), packed: int64(le32(h[20:])), size: int64(le32(h[24:])),
-		header: int64(le32(h[42:])), deflated: le16(h[10:]) == zipDeflated,
+		header: int64(le32(h[42:])),
+	}
+	if le16(h[10:]) == zipDeflated {
+		m.packing = deflated
 	}
 	const encrypted = 1 | 1<<6 | 1<<13
-	if !m.deflated && le16(h[10:]) != zipStored || le16(h[8:])&encrypted != 0 || !plainName(m.name) || !m.large(extra) {
+	if m.packing == stored && le16(h[10:]) != zipStored || le16(h[8:])&encrypted != 0 || !plainName(m.name) || !m.large(extra) {
 		return m, false
 	}
 	switch {
 	case m.header < 0, m.packed <= 0, m.size < smallestELF:
 		return m, false
-	case m.deflated:
+	case m.packing != stored:
 		return m, m.size <= maxMemberSize && m.size <= budget.Bytes(m.packed)
 	}
 	return m, m.size == m.packed
@@ -235,7 +247,7 @@ func (m *member) locate(r io.ReaderAt, limit int64) error {
 	if _, err := r.ReadAt(b[:], m.header); err != nil {
 		return err
 	}
-	if string(b[:4]) != zipLocal || (le16(b[8:]) == zipDeflated) != m.deflated {
+	if string(b[:4]) != zipLocal || (le16(b[8:]) == zipDeflated) != (m.packing == deflated) {
 		return errZip
 	}
 	m.data = m.header + zipLocalSize + int64(le16(b[26:])) + int64(le16(b[28:]))

@@ -1,4 +1,4 @@
-// Package unpack decompresses logs, which it recognizes by their content, and tells text from other files.
+// Package unpack decompresses files, logs and symbols alike, which it recognizes by their content.
 package unpack
 
 import (
@@ -12,8 +12,6 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
-
-	"qss-filter/filter/stream"
 )
 
 // The magic numbers of compressed files: RFC 1952 §2.3.1, the .xz file format §2.1.1.1, RFC 8878 §3.1.1, the LZ4 frame format, bzip2.
@@ -70,22 +68,4 @@ func Reader(b *bufio.Reader) (r io.Reader, close func(), err error) {
 		return bzip2.NewReader(b), nil, nil
 	}
 	return b, nil, nil
-}
-
-// IsBinary reports whether the beginning of a file is not text: more than one byte in 32 is a control character that is unusual in
-// logs. A few are allowed, since logs have some where a machine lost power or a program wrote garbage.
-func IsBinary(begin []byte) bool {
-	if stream.IsUTF16(begin) {
-		return false
-	}
-	if bytes.HasPrefix(begin, []byte("\x7fELF")) {
-		return true
-	}
-	odd := 0
-	for _, c := range begin {
-		if c < ' ' && c != '\n' && c != '\t' && c != '\r' && c != '\f' && c != '\b' && c != '\a' && c != '\v' && c != 0x1b {
-			odd++
-		}
-	}
-	return odd*32 > len(begin)
 }
