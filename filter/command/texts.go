@@ -159,6 +159,7 @@ var environment = []cli.Variable{
 	{Name: "ANDROID_PRODUCT_OUT", About: "files in symbols below it are found by their build IDs"},
 	{Name: "XDG_CACHE_HOME", About: "where answers and downloads are kept (~/.cache)"},
 	{Name: "DEBUGINFOD_URLS", About: "debuginfod servers, with spaces between them"},
+	{Name: "_NT_SYMBOL_PATH", About: "URLs of stores, as Windows has them: SRV*DIR*URL;…"},
 	{Name: "DEBUGINFOD_CACHE_PATH", About: "where downloads are kept"},
 	{Name: "DEBUGINFOD_TIMEOUT", About: "seconds to wait for a server to go on (90)"},
 	{Name: "DEBUGINFOD_MAXTIME", About: "seconds that a download may take (no bound)"},

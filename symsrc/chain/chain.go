@@ -71,6 +71,7 @@ func (o *Options) Finder() (f symsrc.Finder, close func(), err error) {
 	if dir := o.shareServers(); dir != "" {
 		o.Files.CacheDir = dir
 	}
+	o.takeStores()
 	local, err := locate.New(o.Files)
 	if err != nil {
 		return nil, nil, err
@@ -99,6 +100,22 @@ func (o *Options) Hurry() { o.client.Hurry() }
 // WithPrefix returns the build IDs that begin with some digits, of the files that the last Finder knows on this machine.
 func (o *Options) WithPrefix(ctx context.Context, digits string) []symsrc.BuildID {
 	return o.locator.WithPrefix(ctx, digits)
+}
+
+// takeStores makes the URLs among the symbols, and those of $_NT_SYMBOL_PATH, servers that are asked.
+func (o *Options) takeStores() {
+	for _, url := range debuginfod.StoresIn(os.Getenv("_NT_SYMBOL_PATH")) {
+		if !slices.Contains(o.Servers.Stores, url) { // as it does in the second Finder
+			o.Servers.Stores = append(o.Servers.Stores, url)
+		}
+	}
+	o.Files.Symbols = slices.DeleteFunc(slices.Clone(o.Files.Symbols), func(place string) bool {
+		is := debuginfod.IsStore(place)
+		if is {
+			o.Servers.Stores = append(o.Servers.Stores, place)
+		}
+		return is
+	})
 }
 
 // takePackages sets Package to a file of split DWARF that is named among the symbols.
@@ -208,6 +225,7 @@ func (o *Options) ServerStates() []debuginfod.State { return o.client.States() }
 // LLVMSource returns a source that answers as llvm-symbolizer does: from build ID trees, without verification, and then from servers.
 func (o *Options) LLVMSource() (src symsrc.Source, close func(), err error) {
 	o.takePackages()
+	o.takeStores()
 	trees, err := locate.NewTrees(o.Files)
 	if err != nil {
 		return nil, nil, err

@@ -81,9 +81,17 @@ type attempt struct {
 	elf     *elfInfo
 }
 
+// path returns where the server has the file, as far as that is known.
+func (a *attempt) path() string {
+	if all := a.server.paths(a.f.key); len(all) > 0 {
+		return all[0]
+	}
+	return a.f.urlPath()
+}
+
 // String returns the server and the result.
 func (a *attempt) String() string {
-	text := a.server.name + a.f.urlPath()
+	text := a.server.name + a.path()
 	if a.reason != "" {
 		text += " (" + a.reason + ")"
 	}
@@ -175,7 +183,7 @@ func (a *attempt) judge(err *failure) {
 	switch a.again = now.Add(retryFailed); err.verdict {
 	case verdictUseless, verdictTooLarge:
 		a.again = time.Time{}
-		a.c.warn(a.server.prefix+" useless", a.server.name+a.f.urlPath()+": "+err.reason)
+		a.c.warn(a.server.prefix+" useless", a.server.name+a.path()+": "+err.reason)
 	case verdictPaused:
 		a.c.mu.Lock()
 		a.again = a.server.broken
@@ -235,11 +243,26 @@ func (a *attempt) rate(ctx context.Context) {
 // errSlow ends a request that receives too little.
 var errSlow = errors.New("too slow")
 
-// try makes one request.
+// try asks for the file, at each path where the server may have it.
 func (a *attempt) try(ctx context.Context, store *entry, lead chan struct{}) *failure {
 	if err := a.closed(); err != nil {
 		return err
 	}
+	fail := &failure{verdict: verdictMissing, reason: "it has no such files"}
+	for _, path := range a.server.paths(a.f.key) {
+		if fail = a.tryAt(ctx, path, store, lead); fail == nil {
+			a.server.has(a.f.key, path)
+			return nil
+		}
+		if fail.verdict != verdictMissing && fail.verdict != verdictUseless || ctx.Err() != nil {
+			break // otherwise it may be at another path
+		}
+	}
+	return fail
+}
+
+// tryAt makes one request.
+func (a *attempt) tryAt(ctx context.Context, path string, store *entry, lead chan struct{}) *failure {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	a.moved.Store(0)
@@ -255,13 +278,16 @@ func (a *attempt) try(ctx context.Context, store *entry, lead chan struct{}) *fa
 		a.enter(asked)
 	}})
 	a.enter(connecting)
-	resp, err := a.c.request(traced, a.server.prefix+a.f.urlPath())
+	resp, err := a.c.request(traced, a.server, path)
 	if err != nil {
 		return a.noAnswer(ctx, err, connected.Load())
 	}
 	defer resp.Body.Close()
 	a.enter(receiving)
 	if err := checkStatus(resp); err != nil {
+		if a.server.refused(resp) {
+			err.verdict = verdictMissing
+		}
 		return err
 	}
 	b, fail := a.body(resp)

@@ -25,6 +25,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -57,7 +58,8 @@ type Client struct {
 	opt      Options
 	servers  []*server
 	cache    cache
-	header   http.Header
+	header   http.Header // of requests to debuginfod servers
+	plain    http.Header // of those to stores
 	progress progress
 	now      func() time.Time
 
@@ -87,19 +89,20 @@ func New(o Options) (*Client, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
-	if o.Off || len(o.URLs) == 0 {
+	if len(o.asked()) == 0 {
 		return nil, nil
 	}
 	c := &Client{opt: o, now: time.Now, fetches: make(map[key]*fetch), warned: make(map[string]bool)}
 	c.cache = cache{dir: o.CacheDir, now: func() time.Time { return c.now() }, free: diskcache.Free}
 	c.progress.out = o.Progress
 	seen := make(map[string]bool)
-	for _, prefix := range o.URLs {
+	for i, prefix := range o.asked() {
 		u, err := parseURL(prefix)
 		if err != nil {
 			return nil, err
 		}
-		if s := newServer(u); !seen[s.prefix] {
+		s := newServer(u)
+		if s.store.any = i < len(o.Stores); !seen[s.prefix] {
 			seen[s.prefix] = true
 			c.servers = append(c.servers, s)
 		}
@@ -241,8 +244,10 @@ func exists(path string) bool {
 type Options struct {
 	// URLs are the URLs of servers; DEBUGINFOD_URLS.
 	URLs []string
-	// Off disables all servers, even those of the environment.
+	// Off disables all servers of URLs, even those of the environment.
 	Off bool
+	// Stores are the URLs of servers that may have another layout.
+	Stores []string
 	// CacheDir is the cache directory; DEBUGINFOD_CACHE_PATH, or debuginfod_client in the user's cache directory.
 	CacheDir string
 	// Wait bounds how long all calls of Fetch together wait: 10 s. Negative: they do not wait.
@@ -287,7 +292,7 @@ func (o *Options) complete() error {
 	if len(o.URLs) == 0 && !o.Off {
 		o.URLs = o.environURLs()
 	}
-	if o.Off || len(o.URLs) == 0 {
+	if len(o.asked()) == 0 {
 		return nil
 	}
 	o.Wait = cmp.Or(o.Wait, defaultWait)
@@ -306,6 +311,14 @@ func (o *Options) complete() error {
 		o.Progress = os.Stderr
 	}
 	return o.chooseCache()
+}
+
+// asked returns the URLs that are asked, those of stores first.
+func (o *Options) asked() []string {
+	if o.Off {
+		return o.Stores
+	}
+	return slices.Concat(o.Stores, o.URLs)
 }
 
 // environURLs returns the servers of the environment. The variable may have other words (elfutils 0.192: "ima:enforcing").
@@ -372,19 +385,16 @@ func (o *Options) chooseCache() error {
 	return nil
 }
 
-// Servers returns the URLs of the servers that are asked, none if Off is set.
+// Servers returns the URLs of the servers that are asked: those of URLs only if Off is not set.
 func (o Options) Servers() []string {
-	switch {
-	case o.Off:
-		return nil
-	case len(o.URLs) > 0:
-		return o.URLs
-	}
 	o.Warn = nil
 	if o.Environ == nil {
 		o.Environ = os.Getenv
 	}
-	return o.environURLs()
+	if len(o.URLs) == 0 && !o.Off {
+		o.URLs = o.environURLs()
+	}
+	return o.asked()
 }
 
 // Limits for servers that cannot be reached, or that are useless.
@@ -404,6 +414,7 @@ type server struct {
 	prefix string // without a slash at its end
 	name   string // for messages: without a password
 	slots  chan struct{}
+	store  store
 
 	reached  bool      // the last connection succeeded
 	hope     time.Time // before the first connection: until when to wait for it; zero before the first try

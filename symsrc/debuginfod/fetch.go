@@ -147,10 +147,12 @@ func (c *Client) fromCache(f *fetch) bool {
 	switch {
 	case hit.elf != nil:
 		f.outcome, f.path, f.elf = Found, hit.path, hit.elf
-	case hit.missing:
+	case hit.missing && !c.hasStores(): // which may not have been asked then
 		f.outcome, f.why, f.due = Missing, "no server had it", hit.until
+	default:
+		return false
 	}
-	return hit.elf != nil || hit.missing
+	return true
 }
 
 // fromServers asks all servers at the same time and takes the first good file.
@@ -197,7 +199,9 @@ func (c *Client) conclude(f *fetch, store *entry) {
 	case f.outcome == Found && f.elf != nil:
 	case missing == len(f.attempts):
 		f.outcome, f.why = Missing, "no server has it"
-		store.miss()
+		if !c.onlyStores() { // which other programs do not ask
+			store.miss()
+		}
 	default:
 		f.outcome, f.why = Failed, why
 	}

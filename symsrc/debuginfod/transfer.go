@@ -74,6 +74,7 @@ func (c *Client) connect() {
 		// Set explicitly, so that net/http does not unpack the body.
 		"Accept-Encoding": {"gzip"},
 	}
+	c.plain = c.header.Clone()
 	if c.opt.MaxSize > 0 {
 		c.header.Set("X-DEBUGINFOD-MAXSIZE", strconv.FormatInt(c.opt.MaxSize, 10))
 	}
@@ -118,14 +119,18 @@ func isToken(name string) bool {
 	return name != ""
 }
 
-// request sends a GET and returns the head of the answer.
-func (c *Client) request(ctx context.Context, target string) (*http.Response, error) {
+// request sends a GET to a server and returns the head of the answer. The headers of the environment are for debuginfod servers alone: they
+// may have a password.
+func (c *Client) request(ctx context.Context, s *server, path string) (*http.Response, error) {
 	c.begin.Do(c.connect)
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.prefix+path, nil)
 	if err != nil {
 		return nil, err
 	}
 	req.Header = c.header.Clone()
+	if s.store.any {
+		req.Header = c.plain.Clone()
+	}
 	if host := req.Header.Get("Host"); host != "" {
 		req.Host = host
 	}

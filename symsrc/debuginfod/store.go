@@ -1,0 +1,94 @@
+package debuginfod
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+)
+
+// A store has files at paths of their build IDs, too, but not at those of a debuginfod server. Which layout it has shows the first path at
+// which it has a file; until then each is tried. The file is verified as that of any server is.
+//
+//	/buildid/ID/debuginfo                         debuginfod, which is tried first
+//	/_.debug/elf-buildid-sym-ID/_.debug           SSQP, as Microsoft's public server (SSQP_Key_Conventions.md in dotnet/symstore)
+//	/.build-id/xx/yyyy.debug                      a tree of files, as /usr/lib/debug, in any server of files
+//	/xx/yyyy/debuginfo                            the unified layout of Sentry's symbolicator
+var layouts = [...]func(id string) string{
+	func(id string) string { return "/_.debug/elf-buildid-sym-" + id + "/_.debug" },
+	func(id string) string { return "/.build-id/" + id[:2] + "/" + id[2:] + ".debug" },
+	func(id string) string { return "/" + id[:2] + "/" + id[2:] + "/debuginfo" },
+}
+
+// store is what is known of the layout of a server.
+type store struct {
+	any  bool // it may have any layout
+	used atomic.Int32
+}
+
+// The values of store.used below that of the first of layouts.
+const (
+	unknownLayout = iota
+	debuginfodLayout
+	firstLayout
+)
+
+// paths returns where a server may have a file, in the order in which they are tried.
+func (s *server) paths(k key) (all []string) {
+	id := k.id.String()
+	if used := s.store.used.Load(); used >= firstLayout {
+		if k.kind == Debuginfo && len(id) > 2 {
+			return []string{layouts[used-firstLayout](id)}
+		}
+	} else if all = append(all, k.urlPath()); used == unknownLayout && s.store.any && k.kind == Debuginfo && len(id) > 2 {
+		for _, path := range layouts {
+			all = append(all, path(id))
+		}
+	}
+	return all
+}
+
+// has notes the path at which a server has a file.
+func (s *server) has(k key, path string) {
+	if !s.store.any {
+		return
+	}
+	used := int32(debuginfodLayout)
+	for i, layout := range layouts {
+		if id := k.id.String(); k.kind == Debuginfo && len(id) > 2 && layout(id) == path {
+			used = int32(firstLayout + i)
+		}
+	}
+	s.store.used.Store(used)
+}
+
+// refused reports whether a store says so that it has no file: those of Amazon do not tell that from one that may not be read.
+func (s *server) refused(resp *http.Response) bool {
+	return s.store.any && resp.StatusCode == http.StatusForbidden
+}
+
+// hasStores reports whether a server may have another layout, and onlyStores whether all may.
+func (c *Client) hasStores() bool {
+	return slices.ContainsFunc(c.servers, func(s *server) bool { return s.store.any })
+}
+
+func (c *Client) onlyStores() bool {
+	return !slices.ContainsFunc(c.servers, func(s *server) bool { return !s.store.any })
+}
+
+// IsStore reports whether a place of symbols is the URL of a store.
+func IsStore(place string) bool {
+	return strings.HasPrefix(place, "http://") || strings.HasPrefix(place, "https://")
+}
+
+// StoresIn returns the URLs in a path of symbols as Windows has it, `srv*DIR*https://host/path;…` ($_NT_SYMBOL_PATH).
+func StoresIn(path string) (urls []string) {
+	for _, element := range strings.Split(path, ";") {
+		for _, part := range strings.Split(element, "*") {
+			if IsStore(part) {
+				urls = append(urls, part)
+			}
+		}
+	}
+	return urls
+}

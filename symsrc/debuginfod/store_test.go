@@ -1,0 +1,90 @@
+package debuginfod
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"qss-filter/symsrc"
+)
+
+// TestStores asks stores of each layout. What is not there they say so in their way.
+func TestStores(t *testing.T) {
+	second := symsrc.BuildID("\xfe\xdc\xba\x98\x76\x54\x32\x10")
+	for name, paths := range map[string][2]string{
+		"debuginfod": {"/buildid/0123456789abcdef/debuginfo", "/buildid/fedcba9876543210/debuginfo"},
+		"SSQP":       {"/_.debug/elf-buildid-sym-0123456789abcdef/_.debug", "/_.debug/elf-buildid-sym-fedcba9876543210/_.debug"},
+		"a tree":     {"/.build-id/01/23456789abcdef.debug", "/.build-id/fe/dcba9876543210.debug"},
+		"unified":    {"/01/23456789abcdef/debuginfo", "/fe/dcba9876543210/debuginfo"},
+	} {
+		for _, missing := range []http.HandlerFunc{status(http.StatusNotFound), status(http.StatusForbidden), content([]byte("<html>not here"))} {
+			var asked []string
+			s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				asked = append(asked, r.URL.Path)
+				switch {
+				case r.Header.Get("Authorization") != "":
+					t.Errorf("%s: the store was sent what is for debuginfod servers", name)
+				case r.URL.Path == "/p"+paths[0]:
+					w.Write(debugELF(testID))
+				case r.URL.Path == "/p"+paths[1]:
+					w.Write(debugELF(second))
+				default:
+					missing(w, r)
+				}
+			})
+			headers := filepath.Join(t.TempDir(), "headers")
+			if err := os.WriteFile(headers, []byte("Authorization: Bearer secret\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			w := newWorld(t, Options{Stores: []string{s.URL + "/p/"}, Off: true, Retries: -1, HeadersFile: headers})
+			for i, id := range []symsrc.BuildID{testID, second} {
+				if r := w.Fetch(context.Background(), id, Debuginfo); r.Outcome != Found || !r.Debug {
+					t.Fatalf("%s: %+v after %q", name, r, asked)
+				}
+				if i == 1 && asked[len(asked)-2] != "/p"+paths[0] {
+					t.Errorf("%s: the layout is forgotten: %q", name, asked)
+				}
+			}
+		}
+	}
+}
+
+// TestStoreLacks holds that other programs, which share the cache, do not learn that a store lacks a file, and that a store is asked for one
+// that debuginfod servers lack.
+func TestStoreLacks(t *testing.T) {
+	s := serve(t, status(http.StatusNotFound))
+	w := newWorld(t, Options{Stores: []string{s.URL}, Retries: -1})
+	if r := w.Fetch(context.Background(), testID, Debuginfo); r.Outcome != Missing || s.asked.Load() != int64(1+len(layouts)) {
+		t.Errorf("%+v after %d requests", r, s.asked.Load())
+	}
+	if _, err := os.Stat(filepath.Join(w.cache, testID.String(), "debuginfo")); err == nil {
+		t.Error("the cache says that no server has it")
+	}
+	write(t, filepath.Join(w.cache, testID.String(), "debuginfo"), nil, 0o644)
+	tree := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/.build-id/01/23456789abcdef.debug" {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		w.Write(debugELF(testID))
+	})
+	w = newWorld(t, Options{Stores: []string{tree.URL}, CacheDir: w.cache})
+	if r := w.Fetch(context.Background(), testID, Debuginfo); r.Outcome != Found {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestStoresIn(t *testing.T) {
+	for path, want := range map[string][]string{
+		"": nil,
+		`C:\Symbols;srv*C:\Cache*https://msdl.microsoft.com/download/symbols`: {"https://msdl.microsoft.com/download/symbols"},
+		"SRV*https://a/x*https://b/y;cache*/c":                                {"https://a/x", "https://b/y"},
+	} {
+		if got := StoresIn(path); !slices.Equal(got, want) {
+			t.Errorf("%q: %q", path, got)
+		}
+	}
+}
