@@ -162,6 +162,7 @@ var imports = map[string]string{
 	"symsrc/names":             "symsrc/bin symsrc/budget symsrc/demangle",
 	"symsrc/object":            "symsrc symsrc/budget symsrc/codeprobe symsrc/demangle symsrc/diskcache symsrc/dwarf symsrc/elf symsrc/gopclntab symsrc/index symsrc/mapped symsrc/names",
 	"symsrc/retrace":           "symsrc/mapped",
+	"symsrc/serve":             "symsrc",
 	"symsrc/sources":           "symsrc",
 	"symsrc/symbolize":         "symsrc symsrc/debuginfod symsrc/symbolize/batch",
 	"symsrc/symbolize/batch":   "",

@@ -16,15 +16,15 @@ import (
 
 var chooseOver = flag.String("choose", "", "a pattern of logs: choose over them which bytes of the literals are searched for, and write match/places.go")
 
-// TestChosen holds that each literal has a place of its own in the search: where one is missing, `go test ./filter -run Chosen -choose
-// 'logs/*'` writes all of them, chosen so that the search stops seldom in these logs.
+// TestChosen holds that each literal has a place of its own in the search: where some are missing, `go test ./filter -run Chosen -choose
+// 'logs/*'` adds them, and where none is, it chooses all anew, so that the search stops seldom in these logs.
 func TestChosen(t *testing.T) {
 	if *chooseOver != "" {
 		choose(t, *chooseOver)
 		return // the places that were written count from the next build on
 	}
 	for _, l := range filter.Literals {
-		if !l.Placed() {
+		if _, _, ok := l.Placed(); !ok {
 			t.Errorf("no place is chosen for %q", l.Text)
 		}
 	}
@@ -93,6 +93,8 @@ type member struct {
 	l   *match.Literal
 	at  int
 	set int
+	// kept is set for one that stays where it is.
+	kept bool
 }
 
 // weight is how much more a stop counts that comes in every state.
@@ -109,13 +111,29 @@ type tally struct {
 func choose(t *testing.T, pattern string) {
 	all := quads(t, pattern)
 	var members []*member
+	missing := 0
 	for i := range filter.Literals {
-		members = append(members, &member{l: &filter.Literals[i], set: -1})
+		m := &member{l: &filter.Literals[i], set: -1}
+		if at, set, ok := m.l.Placed(); ok {
+			m.at, m.set, m.kept = at, set, true
+		} else {
+			missing++
+		}
+		members = append(members, m)
 	}
 	slices.SortFunc(members, func(a, b *member) int {
 		return cmp.Or(cmp.Compare(len(a.l.Text), len(b.l.Text)), cmp.Compare(a.l.Text, b.l.Text))
 	})
 	var always, any tally
+	for _, m := range members {
+		if m.kept = m.kept && missing > 0; !m.kept {
+			m.set = -1
+		}
+	}
+	for set := range match.Sets {
+		always.rebuild(set, members, all, match.Always)
+		any.rebuild(set, members, all, ^match.When(0))
+	}
 	place := func(m *member) {
 		counts := m.l.When&match.Always != 0
 		if from := m.set; from >= 0 {
@@ -140,7 +158,9 @@ func choose(t *testing.T, pattern string) {
 	}
 	for range 4 {
 		for _, m := range members {
-			place(m)
+			if !m.kept {
+				place(m)
+			}
 		}
 		t.Logf("stops in each KiB: always %.3f, in any state %.3f", sum(always.stops[:]), sum(any.stops[:]))
 	}

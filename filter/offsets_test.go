@@ -64,7 +64,6 @@ func TestOffsets(t *testing.T) {
 		t.Fatal(err)
 	}
 	for emitter, line := range map[string]string{
-		"bpftrace":        fmt.Sprintf("\t%s %#x", id, file),
 		"gadget":          fmt.Sprintf("[0]%s +%x; [1]%s +%x; ", id, file, id, file),
 		"satyr":           fmt.Sprintf(`{"address":1,"build_id":"%s","build_id_offset":%d,"file_name":"/x/libx.so"}`, id, image),
 		"NativeAOT":       fmt.Sprintf("   at libx.so!<BaseAddress>+%#x", image),

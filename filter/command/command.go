@@ -54,6 +54,7 @@ var Program = cli.Program{
 		{Name: "where", Args: "BUILDID|FILE", Least: 1, Most: 1, About: "shows how the files of one module are found", Setup: whereCommand},
 		{Name: "import", Args: "INPUT", Least: 1, Most: 1, About: "prints a trace of Scaler, PerFlow or ChopStiX as markup and frames", Setup: importCommand},
 		{Name: "dump-sym", Args: "FILE", Least: 1, Most: 1, About: "writes the symbols of a program or library as a Breakpad .sym file", Setup: dumpSymCommand},
+		{Name: "serve", Args: "DIR ...", Least: 1, About: "serves symbols as a debuginfod server, from all places that --symbols takes", Setup: serveCommand},
 		{Name: "worker", About: "annotates the logs of a fleet, from and to NATS JetStream", Common: workerCommon, Setup: workerCommand},
 		{Name: "publish", About: "sends a log to NATS JetStream, for workers", Setup: publishCommand},
 		{Name: "schema", About: "prints the JSON Schema of what --json writes", Setup: schemaCommand},

@@ -164,7 +164,7 @@ func TestInterrupted(t *testing.T) {
 
 // TestWrongFlag holds that an unknown flag has the same line and status in every command.
 func TestWrongFlag(t *testing.T) {
-	for _, command := range []string{"", "doctor", "tree", "modules", "symbolize", "where", "import", "dump-sym", "worker", "publish", "schema", "cache",
+	for _, command := range []string{"", "doctor", "tree", "modules", "symbolize", "where", "import", "dump-sym", "serve", "worker", "publish", "schema", "cache",
 		"completion", "man"} {
 		cmd := exec.Command("qss-filter", append(strings.Fields(command), "--frobnicate", "x")...)
 		want := "qss-filter: unknown flag: --frobnicate (try '" + strings.TrimSpace("qss-filter "+command) + " --help')\n"

@@ -5,51 +5,27 @@ import (
 	"qss-filter/symsrc"
 )
 
-// Frames that are a build ID and an offset in the file, as the kernel's BPF helpers have them (stack_map_get_build_id_offset in its
-// kernel/bpf/stackmap.c):
+// Frames of Inspektor Gadget are a build ID and an offset in the file, as the kernel's BPF helpers have them (stack_map_get_build_id_offset
+// in its kernel/bpf/stackmap.c):
 //
-//	\t8fe381949ea8c7644d1ff4a0d5e3a5e6d1b2c3d4 0x1130                      bpftrace, ustack(build_id)
-//	[0]8fe381949ea8c7644d1ff4a0d5e3a5e6d1b2c3d4 +1130; [1]529039c4… +2a3b8;  Inspektor Gadget
+//	[0]8fe381949ea8c7644d1ff4a0d5e3a5e6d1b2c3d4 +1130; [1]529039c4d5e3a5e6d1b2c3d48fe381949ea8c764 +2a3b8;
 //
 // The first address of a stack is where the program was, the others are return addresses.
 
 // maxIDDigits bounds the digits of a build ID, and leastIDDigits those of one that no word says to be one: SHA-1 and MD5 have 40 and 32.
 const maxIDDigits, leastIDDigits = 64, 32
 
-// bareID returns the build ID that ends before line[end] and has nothing but spaces before it, or the text before.
+// bareID returns the build ID that ends before line[end] and has a byte before it.
 func bareID(line []byte, from, end int, before byte) (id Span, ok bool) {
 	id = span(scan.BackHex(line, max(from, end-maxIDDigits-1), end), end)
 	n := id.End - id.Start
-	if n < leastIDDigits || n > maxIDDigits || n%2 != 0 {
-		return id, false
-	}
-	if before != 0 {
-		return id, id.Start > from && line[id.Start-1] == before
-	}
-	return id, scan.WordStart(line, from, id.Start)
-}
-
-// followsID reports whether digits as those of a build ID stand before the place.
-func followsID(line []byte, at int) bool {
-	return at >= leastIDDigits && scan.IsHexField(line[at-leastIDDigits:at])
+	return id, n >= leastIDDigits && n <= maxIDDigits && n%2 == 0 && id.Start > from && line[id.Start-1] == before
 }
 
 // beforeID reports whether digits as those of a build ID follow `[0]` at the place.
 func beforeID(line []byte, at int) bool {
 	id := line[at+len("[0]"):]
 	return len(id) >= leastIDDigits && scan.IsHexField(id[:leastIDDigits])
-}
-
-// readBpftraceID reads a frame of bpftrace; `0x` stands at line[at].
-func readBpftraceID(s *Search, line []byte, at, from int, f *Frame) bool {
-	id, ok := bareID(line, from, max(from, at-1), 0)
-	off, e, isAddress := scan.Address(line, at)
-	if !ok || !isAddress || scan.BackSpaces(line, from, id.Start) > s.begin || !scan.LineEnd(line, e) && !scan.Has(line, e, " in ") {
-		return false
-	}
-	*f = Frame{Whole: span(id.Start, e), BuildID: id, Off: span(at, e), Offset: off, Space: symsrc.InFile, Convention: RawButFirst, Run: Adjacent}
-	f.answer(s, line, e)
-	return true
 }
 
 // readGadget reads a frame of Inspektor Gadget; ` +` stands at line[at].

@@ -34,14 +34,12 @@ var (
 	stackWord    = match.Literal{Text: "3ff", When: match.Absolute}
 	atAddress    = match.Literal{Text: "Object \"", When: match.Always, Fits: followsNumber}
 	numberZeros  = match.Literal{Text: "# 0x00000000", When: match.Always, Fits: followsDigit}
-	idOffset     = match.Literal{Text: " 0x", After: match.Hex, When: match.Always, Fits: followsID}
 	firstID      = match.Literal{Text: "[0]", After: match.Hex, When: match.Always, Fits: beforeID}
-	idOffsetKey  = match.Literal{Text: `"build_id_offset":`, When: match.Always}
-	unknownTwice = match.Literal{Text: "Unknown  Unknown", When: match.Always}
+	idOffsetKey  = match.Literal{Text: `"build_id_offset":`, When: match.Always, Fits: followsBuildID}
+	unknownTwice = match.Literal{Text: "Unknown  Unknown", When: match.Always, Fits: endsLine}
 	// decimalOffset is in the libraries of MATLAB, whose names end in that.
 	decimalOffset = match.Literal{Text: ".so+0", After: match.Digit, When: match.Always}
-	signatureWord = match.Literal{Text: "StacktraceAddressSignature:", When: match.Always}
-	callerHex     = match.Literal{Text: "caller 0x4", After: match.Hex, When: match.Always}
+	signatureWord = match.Literal{Text: "StacktraceAddressSignature:", When: match.Always, Fits: beforePaths}
 	number        = match.Literal{Text: "#", After: match.Digit, When: match.Renumbering}
 )
 
@@ -157,6 +155,22 @@ func statesFault(line []byte, at int) bool {
 	i := bytes.Index(rest, inWord)
 	return i >= 0 && bytes.IndexByte(rest[i:], '[') >= 0
 }
+
+// followsBuildID reports whether a key of a build ID stands before the place.
+func followsBuildID(line []byte, at int) bool { return bytes.Contains(line[:at], buildIDKey) }
+
+var buildIDKey = []byte(`"build_id"`)
+
+// endsLine reports whether the words of a line of Intel's Fortran end with its literal.
+func endsLine(line []byte, at int) bool { return mayEnd(line, at+len("Unknown  Unknown")) }
+
+// beforePaths reports whether the path of a module, and an offset, follow the place.
+func beforePaths(line []byte, at int) bool {
+	i := bytes.Index(line[at:], colonSlash)
+	return i >= 0 && bytes.IndexByte(line[at+i:], '+') >= 0
+}
+
+var colonSlash = []byte(":/")
 
 // statesAddress reports whether an object of Swift's states an address.
 func statesAddress(line []byte, _ int) bool { return bytes.Contains(line, swiftMark) }

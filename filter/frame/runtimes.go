@@ -46,11 +46,6 @@ func readUserTrace(s *Search, line []byte, mark, from int, f *Frame) bool {
 		return false
 	}
 	*f = Frame{Whole: span(mod.Start, e+1), Module: mod, Off: span(mark+len("[+"), e), Offset: off, Space: symsrc.InText, Convention: RawButFirst, Run: Adjacent}
-	if scan.Has(line, e+1, " <") {
-		if _, end, ok := scan.Hex(line, e+len("] <")); ok && end < len(line) && line[end] == '>' {
-			f.Whole.End = end + 1
-		}
-	}
 	f.answer(s, line, f.Whole.End)
 	return true
 }
@@ -189,35 +184,8 @@ func readApport(s *Search, line []byte, at, from int, f *Frame) bool {
 	if plus < at || !ok || e != end {
 		return false
 	}
-	*f = Frame{Whole: span(at+1, e), Module: span(at+1, plus), Off: span(plus+1, e), Offset: off, Space: symsrc.InText, Convention: RawButFirst,
-		Run: Adjacent, Gap: span(e, e)}
-	if scan.Has(line, e, " in ") {
-		f.answer(s, line, e)
-	}
-	return true
-}
-
-// readHeapTrace reads a caller in the heap traces of ESP-IDF; `0x` stands at line[at]:
-//
-//	8 bytes (@ 0x3ffb0f00) allocated CPU 0 ccount 0xe63c6340 caller 0x4037a832:0x40390334:0x42109ea4
-func readHeapTrace(s *Search, line []byte, at, from int, f *Frame) bool {
-	pc, e, ok := boardAddress(line, at)
-	if !ok || e < len(line) && line[e] != ':' && !scan.WordEnd(line, e) {
-		return false
-	}
-	const one = len("0x4037a832:")
-	p := at
-	for p-one >= s.needed && s.spend(one) {
-		if _, end, ok := boardAddress(line, p-one); !ok || end != p-1 || line[end] != ':' {
-			break
-		}
-		p -= one
-	}
-	if !scan.EndsWith(line, 0, p, "caller ") {
-		return false
-	}
-	*f = Frame{Whole: span(at, e), Addr: span(at, e), Off: span(at, e), Offset: pc, Base: Absolute, Machines: Xtensa | RISCV, Convention: Returning, Later: true}
-	f.Gap = span(e, e)
+	*f = Frame{Whole: span(at+1, e), Module: span(at+1, plus), Off: span(plus+1, e), Offset: off, Space: symsrc.InText, Convention: Either,
+		Gap: span(e, e)}
 	if scan.Has(line, e, " in ") {
 		f.answer(s, line, e)
 	}

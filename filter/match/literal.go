@@ -56,10 +56,10 @@ const States = 1 << 6
 // place is where the bytes stand in a literal that are searched for, and the set that they are in.
 type place struct{ at, set int }
 
-// Placed reports whether a place was chosen for the literal. Others are found as well, but may stop the search often.
-func (l *Literal) Placed() bool {
-	_, ok := places[l.Text]
-	return ok
+// Placed reports whether a place was chosen for the literal, and which. Others are found as well, but may stop the search often.
+func (l *Literal) Placed() (at, set int, ok bool) {
+	p, ok := places[l.Text]
+	return p.at, p.set, ok
 }
 
 // Bytes returns what the literal may have at an offset of its text, or after it.

@@ -39,7 +39,8 @@ func NewScan(literals []Literal, when When) *Scan {
 	for i := range literals {
 		if l := &literals[i]; l.When&when != 0 {
 			all = append(all, chosen{literal: l, number: i})
-			placed = placed && l.Placed()
+			_, _, ok := l.Placed()
+			placed = placed && ok
 		}
 	}
 	if !placed {

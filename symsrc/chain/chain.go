@@ -209,6 +209,11 @@ func (o *Options) Texts() *sources.Sources {
 	return sources.New(files)
 }
 
+// SourceOf returns a source file of a build that a server has, "" for none.
+func (o *Options) SourceOf(ctx context.Context, id symsrc.BuildID, path string) string {
+	return o.client.Fetch(ctx, id, debuginfod.Source(path)).Path
+}
+
 // shareServers makes runs tell each other which servers do not answer, and returns the directory of the cache; "" for none.
 func (o *Options) shareServers() (dir string) {
 	dir, err := o.Cache.Directory()

@@ -264,6 +264,8 @@ type Options struct {
 	Retries int
 	// HeadersFile has the headers of every request, one per line; DEBUGINFOD_HEADERS_FILE.
 	HeadersFile string
+	// Via names the server that asks others, so that one which asks itself notices; "" for none.
+	Via string
 	// Shunned is a file in which runs tell each other of servers that do not answer; "" for none.
 	Shunned string
 	// Programs also asks about programs that were found without a build ID to compare, by the one that they have.

@@ -74,6 +74,9 @@ func (c *Client) connect() {
 		// Set explicitly, so that net/http does not unpack the body.
 		"Accept-Encoding": {"gzip"},
 	}
+	if c.opt.Via != "" {
+		c.header.Set("Via", "1.1 "+c.opt.Via)
+	}
 	c.plain = c.header.Clone()
 	if c.opt.MaxSize > 0 {
 		c.header.Set("X-DEBUGINFOD-MAXSIZE", strconv.FormatInt(c.opt.MaxSize, 10))

@@ -202,7 +202,8 @@ func (s *search) archiveAt(p place, as role) {
 func (s *search) probe(p place) (*found, error) {
 	if p.member == nil {
 		f, err := probe(p)
-		if fe, ok := errors.AsType[*fileError](err); ok && fe.isPacked() {
+		// One without the suffix is not what its name says: nothing could have loaded it.
+		if fe, ok := errors.AsType[*fileError](err); ok && fe.isPacked() && compressed(p.path, 0).name != path.Base(p.path) {
 			return s.probeWhole(p, fe)
 		}
 		return f, err

@@ -198,13 +198,17 @@ func TestPacked(t *testing.T) {
 		dir := t.TempDir()
 		write(t, dir+"/s/usr/lib/libfoo.so"+what, pack(t, full.bytes()))
 		write(t, dir+"/d/"+"libbar.debug"+what, pack(t, module.bytes()))
-		write(t, dir+"/r/usr/lib/libfoo.so", pack(t, full.bytes()))
+		write(t, dir+"/r/usr/lib/libfoo.so"+what, pack(t, full.bytes()))
 		for from, o := range map[string]Options{
 			"a tree": {Symbols: []string{dir + "/s"}}, "the file": {Symbols: []string{dir + "/s/usr/lib/libfoo.so" + what}}, "a root": {Rootfs: []string{dir + "/r"}},
 		} {
 			o.CacheDir = dir + "/c"
+			name := "/usr/lib/libfoo.so"
+			if from == "a root" {
+				name += what
+			}
 			for range 2 {
-				f := find(t, locator(t, o), "/usr/lib/libfoo.so", idA)
+				f := find(t, locator(t, o), name, idA)
 				if f.ElfStatus != symsrc.OK || answered(t, f.Elf, f.ElfRange) != string(full.bytes()) {
 					t.Errorf("%s, %s: %+v", what, from, f)
 				}
