@@ -202,8 +202,7 @@ func (s *search) archiveAt(p place, as role) {
 func (s *search) probe(p place) (*found, error) {
 	if p.member == nil {
 		f, err := probe(p)
-		// One without the suffix is not what its name says: nothing could have loaded it.
-		if fe, ok := errors.AsType[*fileError](err); ok && fe.isPacked() && compressed(p.path, 0).name != path.Base(p.path) {
+		if fe, ok := errors.AsType[*fileError](err); ok && fe.isPacked() && isPackedName(p.path) {
 			return s.probeWhole(p, fe)
 		}
 		return f, err

@@ -130,6 +130,10 @@ func noteIn(b []byte, order binary.ByteOrder) symsrc.BuildID {
 // maxIDBytes bounds a build ID.
 const maxIDBytes = 64
 
+// isPackedName reports whether the name of a file says that it is compressed. One without a suffix is not what its name says: nothing could
+// have loaded it.
+func isPackedName(path string) bool { return compressed(path, 0).name != filepath.Base(path) }
+
 // compressed returns what a compressed file has in it, which is nothing if the file is empty.
 func compressed(path string, size int64) member {
 	name := filepath.Base(path)
@@ -228,7 +232,7 @@ func contentsOf(f *regularFile, path string) ([]content, error) {
 	switch fe := classify(err); {
 	case fe.isZip():
 		return archiveContents(f, f.Size), nil
-	case fe.isPacked():
+	case fe.isPacked() && isPackedName(path):
 		m := compressed(path, f.Size)
 		if id, err := identifyBeginning(&budgetReader{f, maxBeginning}, &m); err == nil {
 			return []content{{id: id.id, rank: id.rank, member: &m}}, nil
