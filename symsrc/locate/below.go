@@ -193,7 +193,7 @@ func (b *belowWalk) want() {
 		if w.Have == "" {
 			continue
 		}
-		if _, list, err := read(w.Have, true); err == nil {
+		if _, list, err := read(w.Have, true, false); err == nil {
 			for _, c := range list {
 				if w.ID == "" || c.id == w.ID {
 					b.least[i] = max(b.least[i], c.rank+1)
@@ -282,7 +282,7 @@ func (b *belowWalk) enter(f *folder, path string, may func(inode) bool) {
 // file notes the modules of which a file has something.
 func (b *belowWalk) file(f *folder, path string) {
 	b.files++
-	_, list, err := read(path, false)
+	_, list, err := read(path, false, false)
 	if err != nil {
 		return
 	}

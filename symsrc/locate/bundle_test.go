@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ulikunitz/xz"
+
 	"qss-filter/symsrc"
 )
 
@@ -227,6 +229,44 @@ func TestPacked(t *testing.T) {
 		if left, _ := filepath.Glob(dir + "/c2/members/*"); len(left) > 0 {
 			t.Errorf("%s, damaged: %q", what, left)
 		}
+	}
+}
+
+// TestPackedByXZ finds a module of the kernel that is packed with xz in a tree by its name, which the kernel writes in its own way, and takes
+// none of another build.
+func TestPackedByXZ(t *testing.T) {
+	pack := func(data []byte) []byte {
+		var b bytes.Buffer
+		w, err := xz.NewWriter(&b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = w.Write(data)
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return b.Bytes()
+	}
+	dir := t.TempDir()
+	write(t, dir+"/s/kernel/snd-hda-intel.ko.xz", pack(full.bytes()))
+	write(t, dir+"/s/other/snd-hda-intel.ko.xz", pack(other.bytes()))
+	write(t, dir+"/s/notes.xz", pack([]byte("text")))
+	o := Options{Symbols: []string{dir + "/s"}, CacheDir: dir + "/c"}
+	for id, want := range map[string]string{idA: string(full.bytes()), idB: string(other.bytes()), "0123": ""} {
+		for range 2 {
+			f := find(t, locator(t, o), "snd_hda_intel.ko", id)
+			got := ""
+			if f.Usable() {
+				got = answered(t, f.Elf, f.ElfRange)
+			}
+			if got != want {
+				t.Errorf("%s: %+v", id, f)
+			}
+		}
+	}
+	f := find(t, locator(t, Options{Symbols: []string{dir + "/s/kernel/snd-hda-intel.ko.xz"}, CacheDir: dir + "/c"}), "", idA)
+	if !f.Usable() { // one that is named is looked at
+		t.Errorf("%+v", f)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -81,7 +82,18 @@ func (x *index) finish() {
 			base = e.member.base()
 		}
 		x.byName[base] = append(x.byName[base], e)
+		if loaded := moduleOf(base); loaded != base {
+			x.byName[loaded] = append(x.byName[loaded], e)
+		}
 	}
+}
+
+// moduleOf returns the name of a file as the kernel has it if it is one of its modules: `snd-hda-intel.ko` is snd_hda_intel there.
+func moduleOf(base string) string {
+	if strings.HasSuffix(base, ".ko") || strings.HasSuffix(base, ".ko.debug") {
+		return strings.ReplaceAll(base, "-", "_")
+	}
+	return base
 }
 
 // debugSuffixes are the suffixes of debug files after the module's name; the last two are those of native-debug-symbols.zip.

@@ -164,7 +164,7 @@ func cause(err error) error {
 func (l *Locator) indexObjects() error {
 	l.objects = newIndex()
 	for i, path := range slices.Concat(l.opt.Arguments, l.opt.Objects) {
-		_, list, err := read(path, true)
+		_, list, err := read(path, true, true)
 		if err == nil && len(list) > 0 {
 			l.objects.add(0, path, list)
 			continue

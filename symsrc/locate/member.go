@@ -134,6 +134,23 @@ const maxIDBytes = 64
 // have loaded it.
 func isPackedName(path string) bool { return compressed(path, 0).name != filepath.Base(path) }
 
+// guessed returns what a file has in it that is not unpacked to see it: the beginning of one of xz takes a hundred times as long as that of
+// others, and a tree may have the thousands of modules of a kernel. Its build ID is not known then, and it is found by its name.
+func guessed(m *member) []content {
+	base := m.base()
+	has := symbols
+	switch path.Ext(base) {
+	case ".debug", ".dbg":
+		has = debugInfo
+	case ".ko", ".so":
+	default:
+		if !strings.Contains(base, ".so.") {
+			return nil
+		}
+	}
+	return []content{{rank: has, member: m}}
+}
+
 // compressed returns what a compressed file has in it, which is nothing if the file is empty.
 func compressed(path string, size int64) member {
 	name := filepath.Base(path)
@@ -198,7 +215,8 @@ func (r *unpackingReader) ReadAt(b []byte, off int64) (int, error) {
 
 // read returns the ELF files that a file is or contains, or the symbol file that it is; none if it is something else. It returns an
 // error if the file cannot be read. Trees may have any files, and none of them may end the program.
-func read(path string, link bool) (_ diskcache.Stamp, _ []content, err error) {
+// named is set for a file that the user has named: then it may take longer.
+func read(path string, link, named bool) (_ diskcache.Stamp, _ []content, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = corrupted("read %s: internal error: %v", path, cause)
@@ -214,7 +232,7 @@ func read(path string, link bool) (_ diskcache.Stamp, _ []content, err error) {
 		return diskcache.Stamp{}, nil, err
 	}
 	defer f.close()
-	list, err := contentsOf(f, path)
+	list, err := contentsOf(f, path, named)
 	if err == nil && list == nil {
 		if s, ok := identifySymbols(f, f.Size, path); ok {
 			list = []content{{id: s.ID, kind: s.Kind, cut: s.Cut}}
@@ -224,7 +242,7 @@ func read(path string, link bool) (_ diskcache.Stamp, _ []content, err error) {
 }
 
 // contentsOf returns the ELF files that an open file is or contains. It returns an error if the file cannot be read.
-func contentsOf(f *regularFile, path string) ([]content, error) {
+func contentsOf(f *regularFile, path string, named bool) ([]content, error) {
 	id, err := identify(f, f.Size)
 	if err == nil {
 		return []content{{id: id.id, rank: id.rank}}, nil
@@ -234,6 +252,9 @@ func contentsOf(f *regularFile, path string) ([]content, error) {
 		return archiveContents(f, f.Size), nil
 	case fe.isPacked() && isPackedName(path):
 		m := compressed(path, f.Size)
+		if fe.note == "xz" && !named {
+			return guessed(&m), nil
+		}
 		if id, err := identifyBeginning(&budgetReader{f, maxBeginning}, &m); err == nil {
 			return []content{{id: id.id, rank: id.rank, member: &m}}, nil
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"qss-filter/symsrc"
@@ -133,7 +134,7 @@ func (s *search) indexed(x *index) {
 		return
 	}
 	s.wholeIn(x)
-	list := x.byID[s.want]
+	list := s.candidates(x)
 	for _, e := range list[:min(len(list), maxSame)] {
 		if s.complete() {
 			return
@@ -142,18 +143,27 @@ func (s *search) indexed(x *index) {
 	}
 }
 
+// candidates returns the files of the build ID in an index. If there are none, these are packed ones of the module's name, whose build IDs
+// show when they are unpacked.
+func (s *search) candidates(x *index) []*entry {
+	if list := x.byID[s.want]; len(list) > 0 {
+		return list
+	}
+	return slices.DeleteFunc(x.named(s.name), func(e *entry) bool { return e.id != "" || e.member == nil || e.member.packing != whole })
+}
+
 // inTrees tries the files of the build ID in directory trees. If there are none, the trees are read again, but not too often:
 // the module may have been built in the meantime.
 func (s *search) inTrees(t *lazyIndex) {
 	x := t.get(s.ctx)
 	s.wholeIn(x)
-	if x != nil && len(x.byID[s.want]) == 0 {
+	if x != nil && len(s.candidates(x)) == 0 {
 		if again := t.newer(s.ctx, x); again != nil {
 			x = again
 		}
 	}
 	s.indexed(x)
-	if x != nil && len(x.byID[s.want]) == 0 {
+	if x != nil && len(s.candidates(x)) == 0 {
 		s.tryTrees(t, x, "of this build ID")
 	}
 }

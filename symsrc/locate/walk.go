@@ -254,7 +254,7 @@ func (w *treeWalk) file(path string, link bool) {
 	}
 	if !known {
 		var err error
-		if s, list, err = read(path, link); err != nil {
+		if s, list, err = read(path, link, false); err != nil {
 			return
 		}
 	}
