@@ -157,7 +157,7 @@ func (w *weighing) place(i int) {
 			w.refute(i, "no code at %s", at.q.place())
 		case c.Trampoline:
 			w.proofs.agree(w.proof(i), w.where(i), byCall) // there are only few such instructions
-		case at.sure && !c.Ends && !w.returnsUncalled(at):
+		case at.sure && !c.Ends && !w.returnsUncalled(i):
 			w.refute(i, "no call ends at %s", at.q.place())
 		case at.called && c.Ends && len(c.Targets) == 0:
 			w.proofs.agree(w.proof(i), w.where(i), byPointer)
@@ -182,12 +182,24 @@ func (w *weighing) place(i int) {
 	}
 }
 
-// contextEnd is the function that the last function of a context of makecontext returns to, although it has not called it.
-const contextEnd = "__start_context"
+// Functions that are returned to, or into, although no call ends there.
+const (
+	contextEnd = "__start_context"  // its beginning is where the last function of a context of makecontext returns to
+	goroutine  = "runtime.goexit"   // behind its first instruction is where the first function of a goroutine returns to
+	goFault    = "runtime.sigpanic" // what Go seems to have called at a fault: the address is that of the fault plus one
+)
 
-// returnsUncalled reports whether a place is the beginning of that function.
-func (w *weighing) returnsUncalled(at *site) bool {
-	return w.nameAt(at, at.q.off) == contextEnd
+// goQuantum is the most that Go adds to the address of an instruction for that of the next one.
+const goQuantum = 4
+
+// returnsUncalled reports whether frame i, whose code is known, is at such a place.
+func (w *weighing) returnsUncalled(i int) bool {
+	at := &w.sites[i]
+	if w.nameAt(at, at.call.Addr) == contextEnd || i > 0 && w.sites[i-1].function() == goFault {
+		return true
+	}
+	start := at.call.Start
+	return start != 0 && at.call.Addr-start <= goQuantum && strings.TrimSuffix(w.nameAt(at, start), ".abi0") == goroutine
 }
 
 // symbol compares a frame whose offset counts from a function, which the file must have.
