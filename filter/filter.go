@@ -79,9 +79,11 @@ type Options struct {
 	// IDs. It is nil if the filter has started none. It may be called by several filters at once.
 	Ran func(path string) bool
 	// Insist has files name frames although the log contradicts them, or nothing proves them; the names are marked. Insisting says how a user
-	// does that, for messages, and Trust how a user has this machine's files trusted, for the reasons of frames.
-	Insist           bool
-	Insisting, Trust string
+	// does that, for messages.
+	Insist    bool
+	Insisting string
+	// Trust says how a user has the file of a module trusted, for the reasons of frames. It may be nil.
+	Trust func(module string) string
 	// By says what tells processes apart.
 	By prefix.By
 	// Dedupe puts one line in the place of a stack that was there before, which names the first one. A stack is then held

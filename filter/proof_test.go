@@ -193,8 +193,9 @@ func TestProofPause(t *testing.T) {
 // TestProofCounts holds that frames without proof count as such, and that one message says how to allow them.
 func TestProofCounts(t *testing.T) {
 	const trust = "HOW trusts these files"
+	how := func(string) string { return trust }
 	var warned []string
-	o := filter.Options{Symbols: &assumed{}, JSON: &jsonl.Options{}, Trust: trust, Warn: func(m string) { warned = append(warned, m) }}
+	o := filter.Options{Symbols: &assumed{}, JSON: &jsonl.Options{}, Trust: how, Warn: func(m string) { warned = append(warned, m) }}
 	f := filter.New(o)
 	var out strings.Builder
 	if err := f.Run(t.Context(), strings.NewReader(stackText(0x110, 0x21f)+"\n"+stackText(0x510)), &out); err != nil {

@@ -35,7 +35,7 @@ func importCommand(fs *cli.Flags) cli.Run {
 			return cli.Usage, err
 		}
 		defer end()
-		o.Symbols, o.Warn, o.Trust = source, warn, trustFiles
+		o.Symbols, o.Warn, o.Trust = source, warn, howToTrust
 		if err := o.Creatable(); err != nil {
 			return cli.Usage, err
 		}

@@ -211,7 +211,7 @@ func (c *config) filterOptions() (o filter.Options, end func(), err error) {
 	}
 	o.Names.Short = c.style.names == "short"
 	o.Names.Base, o.Names.Relative = c.llvm.Basenames, c.llvm.RelativeNames
-	o.Warn, o.Narrow, o.Trust, o.Insisting = warn, isTerminal(c.out), trustFiles, insisting
+	o.Warn, o.Narrow, o.Trust, o.Insisting = warn, isTerminal(c.out), howToTrust, insisting
 	if c.live() && isTerminal(os.Stderr) && !c.style.quiet && c.style.summary != "never" {
 		c.hints = &hints{}
 		o.Missing = c.hints.missing
@@ -229,8 +229,14 @@ const (
 // insisting says how files are believed that the log contradicts.
 const insisting = "--trust-files names those that the log does not name"
 
-// trustFiles says how this machine's files are trusted where a log has no build IDs.
-const trustFiles = "--rootfs / trusts this machine's files"
+// howToTrust says how this machine's file of a module is trusted where a log has no build IDs. A root has no file for a name that is no whole
+// path.
+func howToTrust(module string) string {
+	if strings.HasPrefix(module, "/") {
+		return "--rootfs / trusts this machine's files"
+	}
+	return "--symbols FILE trusts the one that you know"
+}
 
 // palette returns the colors of the filter's own text, nil for none.
 func (c *config) palette() *sgr.Palette {

@@ -129,7 +129,7 @@ func doctorCommand(fs *cli.Flags) cli.Run {
 			c.inputs[0] = path
 		}
 		o := c.options
-		o.Trust = trustFiles
+		o.Trust = howToTrust
 		c.wholeFiles(&o)
 		var finder symsrc.Finder
 		s.Around = func(f symsrc.Finder) symsrc.Finder { finder = f; return f }

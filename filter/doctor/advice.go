@@ -232,6 +232,11 @@ func (r *report) adviseModule(m *examined) {
 	where := "  qss-filter where " + given(r.FileFlags) + quoted(cmp.Or(m.BuildID.String(), m.Name))
 	switch m.status {
 	case symsrc.NotVerified.String():
+		if found := m.files.Elf; found != "" && !strings.HasPrefix(m.Name, "/") {
+			r.tryFor(m, "the log has no build ID, and its stacks do not prove that the file found is the one that ran", "If you know that it is:",
+				r.again("--symbols "+quoted(found)), "Otherwise give a directory with the one that ran:", r.again("--symbols DIR"))
+			return
+		}
 		r.tryFor(m, "the log has no build ID, and its stacks do not prove that this machine's file is the one that ran", "If the log is of this machine:",
 			r.again("--rootfs /"), "Otherwise give the root of the files that ran, or a directory with them:", r.again("--rootfs DIR"))
 	case symsrc.MismatchBuildID.String():
@@ -282,6 +287,11 @@ func (r *report) adviseJava(m *examined) {
 	case symsrc.MismatchBuildID.String():
 		r.tryFor(m, "the map is of another build", mapAdvice, r.again(mapFlag))
 	case symsrc.NotVerified.String():
+		if found := m.files.Elf; found != "" && !strings.HasPrefix(m.Name, "/") {
+			r.tryFor(m, "the log has no build ID, and its stacks do not prove that the file found is the one that ran", "If you know that it is:",
+				r.again("--symbols "+quoted(found)), "Otherwise give a directory with the one that ran:", r.again("--symbols DIR"))
+			return
+		}
 		r.tryFor(m, "the trace does not say of which build it is", mapAdvice, r.again(mapFlag))
 	case resolve.Ambiguous.String():
 		r.tryFor(m, "frames without a line, which several methods may be", "Build with -keepattributes LineNumberTable.")

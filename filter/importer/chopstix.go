@@ -313,7 +313,7 @@ func (l *sampleList) row(ctx context.Context, a *sampled, total []int64) {
 	}
 	call := l.out.callAt(ctx, module, m, a.ip, off, ok)
 	if call.assumed && len(call.Frames) > 0 {
-		l.out.proof.refuse(&call, resolve.NotVerified(l.out.opt.Trust)) // samples are no stacks
+		l.out.proof.refuse(&call, resolve.NotVerified(l.out.opt.Trust, call.Module.Name)) // samples are no stacks
 	}
 	if len(call.Frames) == 0 && name != "" {
 		call.Frames = []symsrc.Frame{{Func: demangle.Demangle(name), Linkage: name}}

@@ -310,8 +310,8 @@ type Options struct {
 	WriteCounts, InPlace bool
 	// Pprof and Folded are files for the profile; "" for none.
 	Pprof, Folded string
-	// Trust says how a user has this machine's files trusted, for remarks.
-	Trust string
+	// Trust says how a user has the file of a module trusted, for remarks. It may be nil.
+	Trust func(module string) string
 	// Warn, if not nil, is called with each note of an import.
 	Warn func(message string)
 	// Progress, if not nil, is called with how much of the input was read, and of how much, in bytes or rows. In the last

@@ -89,7 +89,7 @@ type Proofs struct {
 	answers   *answers
 	processes *Processes
 	// trust, insist, ran and refuted are those of Options.
-	trust   string
+	trust   func(module string) string
 	insist  bool
 	ran     func(path string) bool
 	refuted func(files *symsrc.Files, why string)
@@ -185,12 +185,12 @@ const (
 	otherBuild  = "another build: "
 )
 
-// NotVerified returns the reason of a file that is not proven. trust says how a user has it trusted.
-func NotVerified(trust string) string {
-	if trust == "" {
+// NotVerified returns the reason of a module whose file is not proven. trust, if it is not nil, says how a user has the file trusted.
+func NotVerified(trust func(module string) string, module string) string {
+	if trust == nil {
 		return notVerified
 	}
-	return notVerified + "; " + trust
+	return notVerified + "; " + trust(module)
 }
 
 // Refusal returns why the file of a module does not name the place of a return address in a process, or "" if it does.
@@ -208,7 +208,7 @@ func (s *Proofs) refusal(p *Process, m *Module, at place) (why string, status sy
 	case proof.refuted != "":
 		return string(m.appendName([]byte(otherBuild + proof.refuted + " in "))), symsrc.MismatchBuildID
 	}
-	return NotVerified(s.trust), symsrc.NotVerified
+	return NotVerified(s.trust, m.Name), symsrc.NotVerified
 }
 
 // look looks whether a program of the log that the filter has started was seen with the file of a module mapped, at most once for each piece

@@ -77,10 +77,10 @@ type Options struct {
 	Broken func(fault string)
 	// Ran reports whether a program that writes the log was seen with the file at that path. It is nil if the filter has started none.
 	Ran func(path string) bool
-	// Insist has files name frames although the log refutes them, or nothing proves them. The names are marked. Trust says how a user has
-	// files trusted, for reasons.
+	// Insist has files name frames although the log refutes them, or nothing proves them. The names are marked.
 	Insist bool
-	Trust  string
+	// Trust says how a user has the file of a module trusted, for reasons. It may be nil.
+	Trust func(module string) string
 	// Refuted is called with files that the user has pointed at, and what refutes them.
 	Refuted func(files *symsrc.Files, why string)
 	// Java are the maps of names of Java; nil for none.
