@@ -114,13 +114,41 @@ func (p *Program) variables() (all []setting) {
 		if v.Flag == "" {
 			continue
 		}
-		for _, value := range filepath.SplitList(os.Getenv(v.Name)) {
+		for _, value := range splitList(os.Getenv(v.Name)) {
 			if value != "" {
 				all = append(all, setting{"$" + v.Name, v.Flag, value, true})
 			}
 		}
 	}
 	return all
+}
+
+// splitList splits a list as in PATH. The colons of a URL, behind its scheme and before its port, separate nothing.
+func splitList(text string) (list []string) {
+	for _, part := range filepath.SplitList(text) {
+		if n := len(list) - 1; n >= 0 {
+			scheme, rest, isURL := strings.Cut(list[n], "://")
+			begins := (scheme == "http" || scheme == "https") && !isURL && strings.HasPrefix(part, "//")
+			_, host, is6 := strings.Cut(rest, "]")
+			if !is6 {
+				host = rest
+			}
+			in6 := isURL && strings.HasPrefix(rest, "[") && !is6
+			goesOn := isURL && !strings.ContainsAny(host, "/:") && isPort(part)
+			if begins || in6 || goesOn {
+				list[n] += ":" + part
+				continue
+			}
+		}
+		list = append(list, part)
+	}
+	return list
+}
+
+// isPort reports whether text is what follows the name of a host in a URL with a port.
+func isPort(text string) bool {
+	path := strings.TrimLeft(text, "0123456789")
+	return path != text && (path == "" || path[0] == '/')
 }
 
 // warnOnce warns of what was not warned of before.

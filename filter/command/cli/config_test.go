@@ -311,3 +311,24 @@ func FuzzConfig(f *testing.F) {
 		}
 	})
 }
+
+// TestSplitList splits lists of paths and URLs, where their colons separate.
+func TestSplitList(t *testing.T) {
+	if os.PathListSeparator != ':' {
+		t.Skip("a URL has no separator here")
+	}
+	for text, want := range map[string][]string{
+		"/a:b":                                 {"/a", "b"},
+		"https://example.org":                  {"https://example.org"},
+		"/a:https://example.org/x:/b":          {"/a", "https://example.org/x", "/b"},
+		"http://localhost:8002:/b":             {"http://localhost:8002", "/b"},
+		"http://localhost:8002/x:https://b:/c": {"http://localhost:8002/x", "https://b", "/c"},
+		"http://a:8/x:9":                       {"http://a:8/x", "9"},
+		"http:/b":                              {"http", "/b"},
+		"http://[::1]:80/x:b":                  {"http://[::1]:80/x", "b"},
+	} {
+		if got := splitList(text); !slices.Equal(got, want) {
+			t.Errorf("%s is %q, want %q", text, got, want)
+		}
+	}
+}
