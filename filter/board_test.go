@@ -24,6 +24,7 @@ type boardProgram struct {
 	path, triple string
 	faults       []uint64 // its instructions
 	returns      []uint64 // the places after its calls
+	calls        []uint64 // those calls
 	truth        map[uint64]string
 }
 
@@ -38,7 +39,7 @@ type board struct {
 // boardPrint prints the address of a fault and a return address as a program's source does. what are the addresses of the frames in it.
 type boardPrint struct {
 	name string
-	text func(fault, ret uint64) (log string, frames []uint64)
+	text func(fault, ret, call uint64) (log string, frames []uint64)
 }
 
 // after marks a return address in what a boardPrint returns: the code is before it.
@@ -47,49 +48,75 @@ const after = 1 << 63
 var boards = []board{
 	{"xtensa-lx106-elf", []string{"-Wl,-Ttext=0x40200000"}, regexp.MustCompile(`\tcallx?0\t`), []boardPrint{
 		// panic_print_registers and esp_backtrace_print_from_frame in ESP-IDF's components/esp_system/port/arch/xtensa.
-		{"ESP-IDF", func(fault, ret uint64) (string, []uint64) {
+		{"ESP-IDF", func(fault, ret, call uint64) (string, []uint64) {
 			return fmt.Sprintf("PC      : 0x%08x  PS      : 0x00050033  A0      : 0x%08x  A1      : 0x3ffb47e0  \n\n\nBacktrace: 0x%08x:0x3ffb47e0 0x%08x:0x3ffb47f0 0x0006001e:0xa5a5a5a5 |<-CORRUPTED\n",
 				fault, ret|0x80000000, fault-3, ret-3), []uint64{fault, fault, ret | after, 0}
 		}},
 		// doBacktrace in components/esp32/panic.c before ESP-IDF 3.3.
-		{"ESP-IDF 3", func(fault, ret uint64) (string, []uint64) {
+		{"ESP-IDF 3", func(fault, ret, call uint64) (string, []uint64) {
 			return fmt.Sprintf("PC      : 0x%08x  PS      : 0x00050033\n\nBacktrace: 0x%08x:0x3ffb47e0 0x%08x:0x3ffb47f0\n", fault, fault, ret-3),
 				[]uint64{fault, fault, ret | after}
 		}},
-		{"ESP-IDF, abort", func(fault, ret uint64) (string, []uint64) {
+		{"ESP-IDF, abort", func(fault, ret, call uint64) (string, []uint64) {
 			return fmt.Sprintf("abort() was called at PC 0x%08x on core 0\n\nBacktrace:0x%08x:0x3ffb47e0 0x%08x:0x3ffb47f0\n", ret, fault-3, ret-3),
 				[]uint64{fault, ret | after}
 		}},
 		// esp_backtrace_print begins with a caller.
-		{"esp_backtrace_print", func(_, ret uint64) (string, []uint64) {
+		{"esp_backtrace_print", func(_, ret, _ uint64) (string, []uint64) {
 			return fmt.Sprintf("Backtrace: 0x%08x:0x3ffb47e0 0x%08x:0x3ffb47f0\n", ret-3, ret-3), []uint64{ret | after, ret | after}
 		}},
 		// cores/esp8266/core_esp8266_postmortem.cpp.
-		{"ESP8266", func(fault, ret uint64) (string, []uint64) {
+		{"ESP8266", func(fault, ret, call uint64) (string, []uint64) {
 			return fmt.Sprintf("epc1=0x%08x epc2=0x00000000\n>>>stack>>>\n3ffffdc0:  %08x 3ffe8438 %08x %08x <\n", fault, ret, ret, 0x40000001),
 				[]uint64{fault, 0, ret | after, ret | after, 0}
 		}},
-		{"esp-backtrace", func(_, ret uint64) (string, []uint64) {
+		{"esp-backtrace", func(_, ret, _ uint64) (string, []uint64) {
 			return fmt.Sprintf("Backtrace:\n\n0x%x\n", ret-3), []uint64{ret | after}
+		}},
+		// libs/libc/sched/sched_dumpstack.c.
+		{"NuttX", func(fault, ret, call uint64) (string, []uint64) {
+			return fmt.Sprintf("[    2.340000] [ EMERG] backtrace| 2: 0x%08x 0x%08x\n[    2.340000] [ EMERG] backtrace|12: 0x%08x\n", ret, ret, ret),
+				[]uint64{ret | after, ret | after, ret | after}
 		}},
 	}},
 	{"riscv64-unknown-elf", []string{"-march=rv32imc", "-mabi=ilp32", "-Wl,-Ttext=0x42000000"}, regexp.MustCompile(`\t(jal|jalr)\t`), []boardPrint{
 		// components/esp_system/port/arch/riscv/panic_arch.c, and eh_frame_parser.c.
-		{"ESP-IDF", func(fault, ret uint64) (string, []uint64) {
+		{"ESP-IDF", func(fault, ret, call uint64) (string, []uint64) {
 			return fmt.Sprintf("MEPC    : 0x%08x  RA      : 0x%08x  SP      : 0x3fc98fa0\nBacktrace: 0x%08x:0x3fc98fa0 0x%08x:0x3fc98fb0\n", fault, ret, fault, ret),
 				[]uint64{fault, ret | after, fault, ret | after}
 		}},
 		// esp-backtrace/src/riscv.rs.
-		{"esp-backtrace", func(fault, ret uint64) (string, []uint64) {
+		{"esp-backtrace", func(fault, ret, call uint64) (string, []uint64) {
 			return fmt.Sprintf("Exception 'Load access fault' mepc=0x%08x, mtval=0x00000000\nPC=0x%08x         RA/x1=0x%08x      SP/x2=0x3fc9fe40\n0x%x\n", fault, fault, ret, ret-4),
 				[]uint64{fault, fault, ret | after, ret | after}
+		}},
+		// libs/libc/sched/sched_dumpstack.c.
+		{"NuttX", func(fault, ret, call uint64) (string, []uint64) {
+			return fmt.Sprintf("[    2.340000] [ EMERG] backtrace| 2: 0x%08x 0x%08x\n[    2.340000] [ EMERG] backtrace|12: 0x%08x\n", ret, ret, ret),
+				[]uint64{ret | after, ret | after, ret | after}
 		}},
 	}},
 	{"arm-none-eabi", []string{"-mcpu=cortex-m3", "-mthumb", "-Wl,-Ttext=0x1000"}, regexp.MustCompile(`\tblx?\t`), []boardPrint{
 		// arch/arm/core/fatal.c.
-		{"Zephyr", func(fault, ret uint64) (string, []uint64) {
+		{"Zephyr", func(fault, ret, call uint64) (string, []uint64) {
 			return fmt.Sprintf("[00:00:05.979,000] <err> os: r3/a4:  0x24060000 r12/ip:  0x0003026a r14/lr:  0x%08x\n[00:00:05.979,000] <err> os: Faulting instruction address (r15/pc): 0x%08x\n", ret|1, fault),
 				[]uint64{ret | after, fault}
+		}},
+		// getlroffset in arch/arm/src/common/arm_backtrace_thumb.c: the addresses of calls. Other unwinders keep the bit of return addresses.
+		{"NuttX", func(fault, ret, call uint64) (string, []uint64) {
+			return fmt.Sprintf("backtrace| 2: 0x%08x 0x%08x\n", call, call), []uint64{call, call}
+		}},
+		{"NuttX, return addresses", func(fault, ret, call uint64) (string, []uint64) {
+			return fmt.Sprintf("backtrace| 2: 0x%08x 0x%08x\n", ret|1, ret|1), []uint64{ret | after, ret | after}
+		}},
+	}},
+	{"aarch64-linux-gnu", []string{"-no-pie", "-static", "-Wl,-Ttext=0x4020000"}, regexp.MustCompile(`\tblr?\t`), []boardPrint{
+		// unwind_stack in common/backtrace/backtrace.c of Trusted Firmware-A.
+		{"TF-A", func(fault, ret, call uint64) (string, []uint64) {
+			return fmt.Sprintf("BACKTRACE: START: assert\n0: EL3: 0x%x\n1: S-EL1: 0x%x\nBACKTRACE: END: assert\n", fault, call), []uint64{fault, call}
+		}},
+		{"NuttX", func(fault, ret, call uint64) (string, []uint64) {
+			return fmt.Sprintf("backtrace| 2: 0x%016x 0x%016x\n", ret, ret), []uint64{ret | after, ret | after}
 		}},
 	}},
 }
@@ -134,7 +161,7 @@ func (b *board) build(t *testing.T, level string) *boardProgram {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inside, called := functionsOf(t, p.path), false
+	inside, called, call := functionsOf(t, p.path), false, uint64(0)
 	for line := range strings.Lines(string(out)) {
 		digits, insn, ok := strings.Cut(strings.TrimSpace(line), ":")
 		addr, err := strconv.ParseUint(digits, 16, 64)
@@ -143,11 +170,12 @@ func (b *board) build(t *testing.T, level string) *boardProgram {
 			continue
 		}
 		if called {
-			p.returns = append(p.returns, addr)
+			p.returns, p.calls = append(p.returns, addr), append(p.calls, call)
 		}
 		if inside(addr) { // and not what fills the gaps
 			p.faults = append(p.faults, addr)
 		}
+		call = addr
 		called = b.call.MatchString(insn) && !strings.Contains(insn, "zero,")
 	}
 	if len(p.returns) < 8 || len(p.faults) < 40 {
@@ -201,7 +229,7 @@ func (p *boardProgram) check(t *testing.T, o filter.Options, print boardPrint) {
 	var log strings.Builder
 	var want []uint64
 	for i, fault := range p.faults {
-		text, frames := print.text(fault, p.returns[i%len(p.returns)])
+		text, frames := print.text(fault, p.returns[i%len(p.returns)], p.calls[i%len(p.returns)])
 		log.WriteString(text)
 		want = append(want, frames...)
 	}

@@ -322,7 +322,7 @@ func TestFormatsTopic(t *testing.T) {
 		for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(cells[1], -1) {
 			example := strings.NewReplacer("{{{module:…}}}", "{{{module:0:a.so:elf:5290}}}", "{{{mmap:…}}}", "{{{module:0:a.so:elf:5290}}}{{{mmap:0x1000:0x1000:load:0:rx:0}}}",
 				"{{{data:…}}}", "{{{data:0x1000}}}", "{{{pc:…}}}", "{{{pc:0x1000}}}", "5290…", "5290aa11", "9c74…", "9c74aa11", "316c…", "316caa11", "6c22…", "6c22aa11",
-				"67f5…", "67f5aa11", "[0x…]", "[0x7f00]", "14645 ", "\t           14645 ").Replace(m[1])
+				"67f5…", "67f5aa11", "[0x…]", "[0x7f00]", "14645 ", "\t           14645 ", `\|`, "|").Replace(m[1])
 			cmd := exec.Command("qss-filter", "--json", "--no-cache", "--debuginfod=off")
 			cmd.Stdin = strings.NewReader(example + "\n")
 			out, err := cmd.Output()

@@ -82,6 +82,8 @@ const (
 	TracedFirst
 	// Returning is a return address, or anything: only the machine code shows that.
 	Returning
+	// Branching is Returning, and on ARM, without the bit of Thumb code, it may be the address of the call or of a fault.
+	Branching
 	// Listed addresses are OneLess after Seastar's own words. Otherwise the format does not say.
 	Listed
 )
@@ -108,6 +110,7 @@ const (
 	Xtensa Machines = 1 << iota
 	RISCV
 	ARM
+	AArch64
 )
 
 // OfJava reports whether it is a frame of Java, or the name of an exception.

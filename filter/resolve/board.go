@@ -21,7 +21,8 @@ var sumWord = []byte("ELF file SHA256:")
 const leastSum = 8
 
 // machines are those of boards.
-var machines = map[elf.Machine]frame.Machines{elf.EM_XTENSA: frame.Xtensa, elf.EM_RISCV: frame.RISCV, elf.EM_ARM: frame.ARM}
+var machines = map[elf.Machine]frame.Machines{elf.EM_XTENSA: frame.Xtensa, elf.EM_RISCV: frame.RISCV, elf.EM_ARM: frame.ARM,
+	elf.EM_AARCH64: frame.AArch64}
 
 // NoteSum notes the sum of the program's file if a line states it, and reports whether it does. Zeros are that of a program that was not told.
 func (p *Process) NoteSum(line []byte) bool {
@@ -82,6 +83,8 @@ func (s *queries) boardRule(t *Thread, fr *parse.Frame, is frame.Machines) Rule 
 		return returningLess.because(byFormat)
 	case fr.Convention == frame.Listed:
 		return returningNear
+	case fr.Convention == frame.Branching && is == frame.ARM && fr.Offset&1 == 0:
+		return either.because(byFormat)
 	}
 	return returning.because(byFormat)
 }
