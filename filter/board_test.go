@@ -73,6 +73,11 @@ var boards = []board{
 		{"esp-backtrace", func(_, ret, _ uint64) (string, []uint64) {
 			return fmt.Sprintf("Backtrace:\n\n0x%x\n", ret-3), []uint64{ret | after}
 		}},
+		// heap_trace_dump_base in components/heap/heap_trace_standalone.c.
+		{"heap trace", func(fault, ret, call uint64) (string, []uint64) {
+			return fmt.Sprintf("    32 bytes (@ 0x3ffb5f24, Internal) allocated CPU 0 ccount 0x0d22e8d4 caller 0x%08x:0x%08x\nfreed by 0x%08x:\n", ret, ret, ret),
+				[]uint64{ret | after, ret | after, ret | after}
+		}},
 		// libs/libc/sched/sched_dumpstack.c.
 		{"NuttX", func(fault, ret, call uint64) (string, []uint64) {
 			return fmt.Sprintf("[    2.340000] [ EMERG] backtrace| 2: 0x%08x 0x%08x\n[    2.340000] [ EMERG] backtrace|12: 0x%08x\n", ret, ret, ret),
@@ -89,6 +94,11 @@ var boards = []board{
 		{"esp-backtrace", func(fault, ret, call uint64) (string, []uint64) {
 			return fmt.Sprintf("Exception 'Load access fault' mepc=0x%08x, mtval=0x00000000\nPC=0x%08x         RA/x1=0x%08x      SP/x2=0x3fc9fe40\n0x%x\n", fault, fault, ret, ret-4),
 				[]uint64{fault, fault, ret | after, ret | after}
+		}},
+		// heap_trace_dump_base in components/heap/heap_trace_standalone.c.
+		{"heap trace", func(fault, ret, call uint64) (string, []uint64) {
+			return fmt.Sprintf("    32 bytes (@ 0x3ffb5f24, Internal) allocated CPU 0 ccount 0x0d22e8d4 caller 0x%08x:0x%08x\nfreed by 0x%08x:\n", ret, ret, ret),
+				[]uint64{ret | after, ret | after, ret | after}
 		}},
 		// libs/libc/sched/sched_dumpstack.c.
 		{"NuttX", func(fault, ret, call uint64) (string, []uint64) {

@@ -56,6 +56,37 @@ func (s *Search) espList(line []byte, start int) (first, ok bool) {
 	}
 }
 
+// readESPCaller reads a return address of ESP-IDF's heap traces; `0x` stands at line[at]:
+//
+//	    32 bytes (@ 0x3ffb5f24, Internal) allocated CPU 0 ccount 0x0d22e8d4 caller 0x400d2d1c:0x400d2e60
+//	freed by 0x400d2d1c:0x400d2e60
+//
+// (heap_trace_dump_base in its components/heap/heap_trace_standalone.c, and get_call_stack in include/heap_trace.inc.)
+func readESPCaller(s *Search, line []byte, at, from int, f *Frame) bool {
+	pc, end, ok := boardAddress(line, at)
+	if !ok || end < len(line) && line[end] != ':' && !scan.WordEnd(line, end) {
+		return false
+	}
+	start := at // of the list, of which frames may have been read
+	for {
+		const entry = len("0x400d2d1c:")
+		before := start - entry
+		if before < 0 || line[start-1] != ':' {
+			break
+		}
+		if _, e, ok := boardAddress(line, before); !ok || e != start-1 || !s.spend(entry) {
+			return false
+		}
+		start = before
+	}
+	if !scan.EndsWith(line, 0, start, " caller ") && !scan.EndsWith(line, 0, start, "freed by ") {
+		return false
+	}
+	*f = Frame{Whole: span(at, end), Addr: span(at, end), Off: span(at, end), Offset: pc, Base: Absolute, Machines: Xtensa | RISCV, Convention: Returning}
+	f.answer(s, line, end)
+	return true
+}
+
 // boardAddress reads an address of 32 bits as boards print it, `0x40085cd7`.
 func boardAddress(line []byte, at int) (v uint64, end int, ok bool) {
 	v, end, ok = scan.Address(line, at)

@@ -80,6 +80,8 @@ var formats = [...]Format{
 	{"esp-idf", " 0x", 0, "", stopAt(address), readESPBacktrace, "Backtrace: 0x40085cd7:0x3ffb47e0 0x40085b84:0x3ffb47f0 |<-CORRUPTED"},
 	{"esp-idf", ":0x", 0, "", stopAt(address), readESPBacktrace, "Backtrace:0x40085cd7:0x3ffb47e0 0x40085b84:0x3ffb47f0"},
 	{"esp-idf", ": 0x", 0, "", stopAt(address), readESPRegister, "MEPC    : 0x42007bd6  RA      : 0x42007bd0  SP      : 0x3fc98fa0"},
+	{"esp-idf", " 0x", 0, "", stopAt(address), readESPCaller, "    32 bytes (@ 0x3ffb5f24, Internal) allocated CPU 0 ccount 0x0d22e8d4 caller 0x400d2d1c:0x400d2e60"},
+	{"esp-idf", ":0x", 0, "", stopAt(address), readESPCaller, "freed by 0x400d2d1c:0x400d2e60"},
 	{"nuttx", " 0x", 0, "backtrace|", stopAt(address), readNuttX, "[    2.340000] [ EMERG] backtrace| 2: 0x08000f1a 0x08001b3c"},
 	{"tf-a", ": 0x", 0, "EL", stopAt(address), readTFA, "1: EL3: 0x4021e98"},
 	{"zephyr", " 0x", 0, "", stopAt(address), readZephyr, "E: Faulting instruction address (r15/pc): 0x00023c8a"},
