@@ -65,7 +65,10 @@ var (
 
 // ReadJava reads the frame `at CLASS.METHOD(FILE:LINE)` of a program's own words, which begin at line[from]. Whole is what stands after the
 // word, without the names of a class loader and a module. Func is CLASS.METHOD, Source FILE:LINE, and Gap the place of the word.
-func ReadJava(line []byte, from int, f *Frame) bool {
+func ReadJava(line []byte, from int, f *Frame) bool { return readJava(line, from, true, f) }
+
+// readJava is ReadJava, in which the word may also be the end of another one if alone is not set.
+func readJava(line []byte, from int, alone bool, f *Frame) bool {
 	for i := from; ; {
 		n := bytes.Index(line[i:], javaAt)
 		if n < 0 {
@@ -73,7 +76,7 @@ func ReadJava(line []byte, from int, f *Frame) bool {
 		}
 		at := i + n
 		i = at + len(javaAt)
-		if at > from && line[at-1] != ' ' && line[at-1] != '\t' {
+		if alone && at > from && line[at-1] != ' ' && line[at-1] != '\t' {
 			continue
 		}
 		if readJavaAt(line, at, i, f) {
@@ -141,7 +144,7 @@ func MayBeJava(line []byte) bool {
 		}
 	}
 	var f Frame
-	return ReadJava(line, 0, &f)
+	return readJava(line, 0, false, &f) // a program's own words may begin in the middle of the line
 }
 
 // LastJavaName returns the name of a class that a text may end in.

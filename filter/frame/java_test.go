@@ -19,6 +19,7 @@ func FuzzJava(f *testing.F) {
 	for _, line := range javaLines {
 		f.Add([]byte(line), 0)
 	}
+	f.Add([]byte("E/tag(7):at a.b(c:1)"), len("E/tag(7):"))
 	f.Fuzz(func(t *testing.T, line []byte, from int) {
 		if from < 0 || from > len(line) {
 			return
