@@ -287,11 +287,6 @@ func (r *report) adviseJava(m *examined) {
 	case symsrc.MismatchBuildID.String():
 		r.tryFor(m, "the map is of another build", mapAdvice, r.again(mapFlag))
 	case symsrc.NotVerified.String():
-		if found := m.files.Elf; found != "" && !strings.HasPrefix(m.Name, "/") {
-			r.tryFor(m, "the log has no build ID, and its stacks do not prove that the file found is the one that ran", "If you know that it is:",
-				r.again("--symbols "+quoted(found)), "Otherwise give a directory with the one that ran:", r.again("--symbols DIR"))
-			return
-		}
 		r.tryFor(m, "the trace does not say of which build it is", mapAdvice, r.again(mapFlag))
 	case resolve.Ambiguous.String():
 		r.tryFor(m, "frames without a line, which several methods may be", "Build with -keepattributes LineNumberTable.")
