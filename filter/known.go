@@ -72,25 +72,36 @@ const (
 
 // kind returns what the first line of b may be.
 func (k *known) kind(b []byte) lineKind {
-	f := k.f
-	text := b[0] == ' ' || b[0] == '#'
 	switch {
-	case !text && !bytes.HasPrefix(b, parse.OpenBraces) || k.off || f.dump.open || f.parser.Long || f.parser.InXML() || f.opt.Palette != nil && !f.text.Color.Plain():
-		return otherLine
-	case text && f.window == 0 && f.opt.Renumber != print.RenumberNever:
-		return textLine
-	case !text && f.opt.Renumber != print.RenumberAlways:
-		return markupLine
+	case b[0] == ' ' || b[0] == '#':
+		if k.takesText() {
+			return textLine
+		}
+	case bytes.HasPrefix(b, parse.OpenBraces):
+		if k.takes() && k.f.opt.Renumber != print.RenumberAlways {
+			return markupLine
+		}
 	}
 	return otherLine
+}
+
+// takes reports whether the line at hand may be known.
+func (k *known) takes() bool {
+	f := k.f
+	return !k.off && !f.dump.open && !f.parser.Long && !f.parser.InXML() && (f.opt.Palette == nil || f.text.Color.Plain())
+}
+
+// takesText reports whether the line at hand may be a frame as text that is known.
+func (k *known) takesText() bool {
+	return k.takes() && k.f.window == 0 && k.f.opt.Renumber != print.RenumberNever
 }
 
 // line appends what becomes of a line that is not known. If it has come before, it is known from then on.
 func (k *known) line(ctx context.Context, dst, line []byte) []byte {
 	switch k.kind(line) {
 	case textLine:
-		if t, ok := readTextFrame(line); ok {
-			return k.learnText(ctx, dst, &t)
+		if t, ok := readTextFrame(line, 0); ok {
+			return k.learnText(dst, k.f.resolver.Processes.Unnamed, &t, func(dst []byte) []byte { return k.f.Line(ctx, dst, line) })
 		}
 	case markupLine:
 		if bytes.HasPrefix(line, linecache.BTStart) && isElement(line) {
@@ -384,7 +395,7 @@ type shownTail struct {
 	convention frame.Convention
 }
 
-// textFrame is a frame's line as known tails have it: blanks, a number, blanks, an address, and the tail with the line's end.
+// textFrame is a frame's line as known tails have it: a prefix, blanks, a number, a blank, an address, and the tail with the line's end.
 type textFrame struct {
 	line                      []byte
 	numStart, numEnd, addrEnd int
@@ -392,10 +403,9 @@ type textFrame struct {
 	digits                    int
 }
 
-// readTextFrame reads the line that b begins with. ok is false for lines that are not of that kind, and where the tail might
-// mean something to the recognisers of prefixes.
-func readTextFrame(b []byte) (t textFrame, ok bool) {
-	i := 0
+// readTextFrame reads the line that b begins with, after a prefix of i bytes. ok is false for lines that are not of that kind, and where
+// the tail might mean something to the recognisers of prefixes.
+func readTextFrame(b []byte, i int) (t textFrame, ok bool) {
 	for i < len(b) && b[i] == ' ' {
 		i++
 	}
@@ -430,28 +440,19 @@ func (k *known) text(dst, b []byte) (out []byte, n int) {
 	f := k.f
 	t := f.resolver.Processes.Unnamed
 	for len(dst) < stream.MaxOutput && n < len(b) && (b[n] == ' ' || b[n] == '#') {
-		line, ok := readTextFrame(b[n:])
+		line, ok := readTextFrame(b[n:], 0)
 		if !ok {
 			break
 		}
-		s := k.tails.Find(line.tail(), 1)
-		if s == nil || s.By.digits != line.digits || !s.By.identified && t.KnowsBuildIDs() ||
-			!k.holds(&s.By.dependency, t, f.opt.Adjust.Frame(t, s.By.convention, t.Stack.First(f.line+1, true, line.number))) {
+		s := k.tail(t, &line, f.line+1)
+		if s == nil {
 			break
 		}
 		if n > 0 {
 			f.reach(dst, n)
 		}
 		f.line++
-		if number := t.Stack.Number(line.number); f.objects != nil {
-			dst = line.writeObject(dst, s.Text(), &s.By.object, f.objects.Number(f.line))
-		} else {
-			dst = line.write(f.text.Fold.Flush(dst), s.Text(), number)
-		}
-		a := s.By.answer
-		f.resolver.Counts.Again(s.By.outcome, a)
-		t.Numbered(f.line, line.number, a)
-		t.Stack.Insert(max(0, len(a.Frames)-1))
+		dst = k.again(dst, t, &line, s)
 		f.resolver.Processes.Handled(t)
 		f.rescan()
 		k.last = n
@@ -460,18 +461,51 @@ func (k *known) text(dst, b []byte) (out []byte, n int) {
 	return dst, n
 }
 
-// learnText appends what becomes of a frame's line whose tail is not known.
-func (k *known) learnText(ctx context.Context, dst []byte, line *textFrame) []byte {
+// tail returns the entry of the tail of a frame's line of that number, nil if it is not known.
+func (k *known) tail(t *resolve.Thread, line *textFrame, number int) *linecache.Output[shownTail] {
+	s := k.tails.Find(line.tail(), 1)
+	if s == nil || s.By.digits != line.digits || !s.By.identified && t.KnowsBuildIDs() ||
+		!k.holds(&s.By.dependency, t, k.f.opt.Adjust.Frame(t, s.By.convention, t.Stack.First(number, true, line.number))) {
+		return nil
+	}
+	return s
+}
+
+// again appends what becomes of the line at hand, a frame with that tail.
+func (k *known) again(dst []byte, t *resolve.Thread, line *textFrame, s *linecache.Output[shownTail]) []byte {
+	f := k.f
+	if number := t.Stack.Number(line.number); f.objects != nil {
+		dst = line.writeObject(dst, s.Text(), &s.By.object, f.objects.Number(f.line))
+	} else {
+		dst = line.write(f.text.Fold.Flush(dst), s.Text(), number)
+	}
+	a := s.By.answer
+	f.resolver.Counts.Again(s.By.outcome, a)
+	t.Numbered(f.line, line.number, a)
+	t.Stack.Insert(max(0, len(a.Frames)-1))
+	return dst
+}
+
+// prefixed returns the frame that the line at hand has after the prefix of a logger, which names its thread. ok is false for other lines.
+func (k *known) prefixed(l *parse.Line, line []byte) (t textFrame, ok bool) {
+	if l.Start == 0 || l.Inside || l.Split() || l.End < len(l.Body) || k.f.objects != nil || !k.takesText() {
+		return t, false
+	}
+	return readTextFrame(line, l.Start)
+}
+
+// learnText appends what becomes of the line at hand of t, a frame whose tail is not known: what look appends.
+func (k *known) learnText(dst []byte, t *resolve.Thread, line *textFrame, look func(dst []byte) []byte) []byte {
 	f := k.f
 	s, again := k.tails.Slot(line.tail(), 1)
 	if !again {
-		return f.Line(ctx, dst, line.line)
+		return look(dst)
 	}
 	f.resolver.Asked = resolve.Asked{}
 	dst = f.text.Fold.Flush(dst)
 	before := len(dst)
-	dst = f.Line(ctx, dst, line.line)
-	if by, became, ok := k.learn(line, dst[before:]); ok {
+	dst = look(dst)
+	if by, became, ok := k.learn(t, line, dst[before:]); ok {
 		k.tails.Keep(s, line.tail(), became, 1, by)
 	}
 	return dst
@@ -491,13 +525,13 @@ func (t *textFrame) write(dst, known []byte, n uint64) []byte {
 }
 
 // learn returns what is kept of a line that became those lines, or that object.
-func (k *known) learn(t *textFrame, became []byte) (by shownTail, known []byte, ok bool) {
+func (k *known) learn(of *resolve.Thread, t *textFrame, became []byte) (by shownTail, known []byte, ok bool) {
 	f := k.f
 	q := &f.resolver.Asked
 	if !q.Plain || print.Awaited(q.Answer) || q.Answer.Assumed() || len(f.parser.Frames) != 1 || len(became) > linecache.MaxText || bytes.ContainsAny(t.line, "|\t\r\x1b") {
 		return by, nil, false
 	}
-	by = shownTail{dependency: dependsOn(f.resolver.Processes.Unnamed, q.Answer, q.Rule), digits: t.digits, outcome: resolve.OutcomeOf(&f.parser.Frames[0], q.Answer),
+	by = shownTail{dependency: dependsOn(of, q.Answer, q.Rule), digits: t.digits, outcome: resolve.OutcomeOf(&f.parser.Frames[0], q.Answer),
 		identified: len(f.parser.Frames[0].BuildIDText) > 0, convention: q.Convention}
 	if f.objects != nil {
 		known, by.object, ok = k.learnObject(t, became)

@@ -38,7 +38,7 @@ func stackLog(r *rand.Rand, n int, tails []string) string {
 				tail = pick(tails...)
 			}
 			address := fmt.Sprintf(pick("%#x", "%#x", "%#x", "%#016x", "0x%016x", "%X"), 0x7f0000000000+uint64(r.IntN(2)*4096))
-			log.WriteString(pick("    ", "    ", "    ", "", " ", "\t", "  * ", "==7==", "I/x(7): ", "a | ") + "#" +
+			log.WriteString(pick("    ", "    ", "    ", "", " ", "\t", "  * ", "==7==", "I/x(7): ", "a | ", "11-21 10:11:12.123     7     7 I x       :     ", "11-21 10:11:12.123     9    10 I y       :     ", "[ 12.5][  T77] ", "Nov 21 10:11:12 host a[7]: ") + "#" +
 				fmt.Sprintf(pick("%d", "%d", "%d", "%02d"), number) + pick(" ", " ", " ", "  ") + address + tail + pick("\n", "\n", "\n", "\n", "\n", "\r\n"))
 		case k < 32:
 			log.WriteString(pick("==7==ERROR: AddressSanitizer: heap-use-after-free\n", "WARNING: ThreadSanitizer: data race (pid=7)\n", "SUMMARY: AddressSanitizer: x\n",

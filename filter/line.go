@@ -41,13 +41,29 @@ func (f *Filter) Line(ctx context.Context, dst, line []byte) (out []byte) {
 		}
 		f.readObjects(t, l)
 		f.readList(t, l)
-		f.read(ctx, t, l)
-		dst = f.print(ctx, dst, t, l)
+		dst = f.segment(ctx, dst, t, l, line)
 		f.over(t, l)
 	}
 	f.text.FollowColor(line)
 	f.joints.forget(f.line)
 	return f.out.End(dst)
+}
+
+// segment appends what becomes of a segment of a line.
+func (f *Filter) segment(ctx context.Context, dst []byte, t *resolve.Thread, l *parse.Line, line []byte) []byte {
+	look := func(dst []byte) []byte {
+		f.read(ctx, t, l)
+		return f.print(ctx, dst, t, l)
+	}
+	k := &f.liner.known
+	tail, ok := k.prefixed(l, line)
+	if !ok {
+		return look(dst)
+	}
+	if s := k.tail(t, &tail, f.line); s != nil {
+		return k.again(dst, t, &tail, s)
+	}
+	return k.learnText(dst, t, &tail, look)
 }
 
 // readLine begins to read a line of that number, which may be one part of several.
