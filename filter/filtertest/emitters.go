@@ -29,6 +29,14 @@ var Emitters = []Emitter{
 	// glibc, debug/backtracesyms.c.
 	{Name: "glibc", each: eachIn(glibcFrame)},
 	{Name: "glibc after UBSan's headline", head: ubsanHead, each: eachIn(glibcFrame)},
+	// Ceph, src/common/BackTrace.cc: glibc's frames, without the module where there is a function.
+	{Name: "Ceph", each: eachIn(func(p *Page, i int, f walkedFrame) {
+		if name, off := p.w.symbolAt(f); len(name)%2 == 1 {
+			p.frame(f, " %d: (%s+%#x) [%#x]", i+1, name, off, f.pc)
+			return
+		}
+		glibcFrame(p, i, f)
+	})},
 	// glog, src/signalhandler.cc and utilities.cc.
 	{Name: "glog", maps: true, each: func(p *Page, _ int, f walkedFrame) { p.frame(f, "    @ %18s (unknown)", fmt.Sprintf("%#x", f.pc)) }},
 	{Name: "glog after UBSan's headline", maps: true, head: ubsanHead, each: func(p *Page, _ int, f walkedFrame) {

@@ -160,6 +160,9 @@ type Frame struct {
 	Func, Source Span
 	// ImageBase is where the module is mapped, of which the log says elsewhere what is mapped there; 0 in other formats.
 	ImageBase uint64
+	// Beside is set where the emitter names modules only at frames whose function it does not know: these, beside it, say where a module
+	// begins. Hint has the function that must be there.
+	Beside bool
 	// Hosts is set where the module may stand on a line of its own.
 	Hosts bool
 	// Later is set where the log states the build IDs of modules below their frames, or the sum of a board's program.

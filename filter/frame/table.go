@@ -46,6 +46,7 @@ var formats = [...]Format{
 	{"boost", "#", 0, "", stopAt(numberZeros, address), readBoost, " 0# 0x000055DDD336E66D in ./prog"},
 	{"numbered", "#", 0, "", stopAt(address, number), readNumberOnly, "#0 0x55cfe9dfc549 base::debug::CollectStackTrace()"},
 	{"glibc", "+0x", ')', "", stopAt(plusHex), readGlibc, "bin/bt(exported_fn+0x5)[0x55f32546c255]"},
+	{"ceph", "+0x", ')', "", stopAt(plusHex), readCeph, " 12: (PrimaryLogPG::do_op(boost::intrusive_ptr<OpRequest>&)+0x2d5f) [0x564392491f5f]"},
 	{"sentence", "+0x", ')', "", stopAt(plusHex), readSentence, "SUMMARY: AddressSanitizer: heap-use-after-free (/bin/crash+0x1182a3)"},
 	{"wine", "+0x", ')', "", stopAt(plusHex), readWine, "=>0 0xf75477ea in libc.so.6 (+0x1357ea) (0x00000003)"},
 	{"unreal", "+0x", ')', "", stopAt(plusHex), readUnrealNamed, "0x0000faf7669603c8 libc.so.6!abort(+0x17f)"},

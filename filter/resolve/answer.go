@@ -134,7 +134,7 @@ type hinted struct {
 // Answer.Elsewhere then: a file that was found by its name alone may be of another build.
 func (s *answers) agreeing(ctx context.Context, a *Answer, text []byte, fr *parse.Frame) *Answer {
 	hint := hintOf(text, fr)
-	if len(hint) == 0 || fr.Base == frame.FromSymbol || len(a.Frames) == 0 || a.Kind != symsrc.Code || !a.byPath() {
+	if len(hint) == 0 || fr.Base == frame.FromSymbol || len(a.Frames) == 0 || a.Kind != symsrc.Code || !a.byPath() && !fr.Beside {
 		return a
 	}
 	if known := s.memo.agreed[hinted{a, string(hint)}]; known != nil {
@@ -142,9 +142,9 @@ func (s *answers) agreeing(ctx context.Context, a *Answer, text []byte, fr *pars
 	}
 	agreed := a
 	if name, offset, has := parse.SplitHint(hint); name != "" {
-		if says := s.source.compare(ctx, a, name, offset, has); says >= differs {
+		if says := s.source.compare(ctx, a, name, offset, has); says >= differs || fr.Beside && says != agrees {
 			other := *a
-			other.Frames, other.Printed, other.Elsewhere, other.refuting = nil, nil, name, says == contradicts
+			other.Frames, other.Printed, other.Elsewhere, other.refuting = nil, nil, name, says == contradicts && !fr.Beside
 			agreed = &other
 		}
 	}

@@ -43,7 +43,9 @@ func (r *Resolver) ResolveFrame(ctx context.Context, t *Thread, line int, text [
 	case ok && !r.answers.holds(ctx, q):
 		a = r.answers.address(ctx, t.Process, q.off, q.kind, q.Rule)
 	case ok:
-		a = r.agreed(ctx, t.Process, r.answers.ask(ctx, q), text, fr)
+		if a = r.agreed(ctx, t.Process, r.answers.ask(ctx, q), text, fr); fr.Beside && a.Elsewhere != "" { // it is of no module beside it
+			a = r.answers.address(ctx, t.Process, fr.Offset, q.kind, q.Rule)
+		}
 		r.Asked = Asked{q, a, fr.Convention, fr.Counts && fr.Shape == frame.Numbered && fr.Base == frame.InModule && fr.Space == symsrc.Linked && (len(fr.BuildIDText) > 0 || !t.KnowsBuildIDs()) && len(fr.MemberText) == 0 && !named}
 	default:
 		t.trampoline, t.above = named, nothingKnown

@@ -26,6 +26,8 @@ type Process struct {
 	buildIDs map[string]symsrc.BuildID
 	// bases are modules by where they are mapped, of a log whose frames name them so.
 	bases map[uint64]symsrc.Module
+	// begins are where modules begin, by frames that have both an address of the process and one of the module.
+	begins []beginning
 	// loaded are the names of those that stand below the frames of their modules.
 	loaded []string
 	// reported is set after the headline of a crash report, until the report names the process.

@@ -130,7 +130,7 @@ func (s *Proofs) renew(p *Process) {
 }
 
 // Restart drops what stacks have proven: another program follows.
-func (p *Process) Restart() { p.proofs, p.refutedMaps = proofs{}, nil }
+func (p *Process) Restart() { p.proofs, p.refutedMaps, p.begins = proofs{}, nil, nil }
 
 // agree notes that a place agrees with the file.
 func (s *Proofs) agree(p *proof, at place, kind agreementKind) {

@@ -3,6 +3,7 @@ package resolve
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"qss-filter/filter/frame"
 	"qss-filter/filter/parse"
@@ -74,6 +75,9 @@ func (s *queries) under(t *Thread, text []byte, fr *parse.Frame, rule Rule) (q q
 	if fr.Space == symsrc.InFileOrFixed || fr.Space == symsrc.Fixed && len(fr.ModuleText) > 0 && t.Space.Empty() && s.lists.preload == nil && s.lists.running == nil {
 		return query{mod: s.module(t, fr), off: fr.Offset, kind: kind, space: fr.Space, Rule: rule}, true, false
 	}
+	if m, off, ok := s.beside(t.Process, fr); ok {
+		return query{mod: m, off: off, kind: kind, Rule: rule}, true, false
+	}
 	if addr, ok := s.absoluteAddress(t, text, fr); ok {
 		return query{off: addr, kind: kind, Rule: rule}, false, true
 	}
@@ -86,6 +90,55 @@ func (s *queries) under(t *Thread, text []byte, fr *parse.Frame, rule Rule) (q q
 		q.from = s.memo.symbol(fr.SymbolText, fr.Size)
 	}
 	return q, true, false
+}
+
+// beside returns the module of a frame that names none, and the place in it, by where the frames beside it say that modules begin. ok is
+// false if the process's mappings know it, which are more exact.
+func (s *queries) beside(p *Process, fr *parse.Frame) (m *Module, off uint64, ok bool) {
+	if !fr.Beside {
+		return nil, 0, false
+	}
+	if _, mapped := p.Space.Resolve(fr.Offset); mapped {
+		return nil, 0, false
+	}
+	var at *beginning
+	for i := range p.begins {
+		if b := &p.begins[i]; b.addr < fr.Offset && (at == nil || b.addr > at.addr) {
+			at = b
+		}
+	}
+	if at == nil {
+		return nil, 0, false
+	}
+	return s.memo.written([]byte(at.name), nil), fr.Offset - at.addr, true
+}
+
+// beginning is where a module begins in memory.
+type beginning struct {
+	name string
+	addr uint64
+}
+
+// maxBeginnings bounds those of a process.
+const maxBeginnings = 64
+
+// noteBeginning notes where the module of a frame begins that has an address of the process and one of the module.
+func (p *Process) noteBeginning(text []byte, fr *parse.Frame) {
+	if fr.Base != frame.InModule || fr.Space != symsrc.Linked || fr.Addr.Empty() || len(fr.ModuleText) == 0 || len(fr.MemberText) > 0 {
+		return
+	}
+	addr, _, _ := scan.Address(fr.Addr.Of(text), 0)
+	if addr < fr.Offset || (addr-fr.Offset)%pageSize != 0 {
+		return
+	}
+	addr -= fr.Offset
+	i := slices.IndexFunc(p.begins, func(b beginning) bool { return b.name == string(fr.ModuleText) })
+	switch {
+	case i >= 0:
+		p.begins[i].addr = addr
+	case len(p.begins) < maxBeginnings:
+		p.begins = append(p.begins, beginning{string(fr.ModuleText), addr})
+	}
 }
 
 // absoluteAddress returns the address of a frame that must be looked up in the process's mappings: the frame names no module, or

@@ -93,6 +93,7 @@ func (s *Stack) ended() bool {
 
 // Add adds a frame that stands on that line to a stack. unproven is set if what the stack says may decide on its name.
 func (s *Proofs) Add(ctx context.Context, to *Stack, t *Thread, line int, text []byte, fr *parse.Frame) (unproven bool) {
+	t.Process.noteBeginning(text, fr)
 	at := to.site(text, fr)
 	s.note(t.Process, to, at.addr)
 	rule := probing
@@ -109,8 +110,14 @@ func (s *Proofs) Add(ctx context.Context, to *Stack, t *Thread, line int, text [
 	if at.asked && at.q.mod.BuildID == "" && (!to.numbered || s.mayRefute(at.q.mod)) {
 		at.answer = s.answers.ask(ctx, at.q)
 	}
+	if fr.Beside && at.asked { // what stands beside it may not be all that is mapped
+		a := s.answers.agreeing(ctx, s.answers.ask(ctx, at.q), text, fr)
+		if len(a.Frames) == 0 {
+			at.asked, at.answer = false, nil
+		}
+	}
 	to.sites = append(to.sites, at)
-	return s.depends(t.Process, to.sites)
+	return s.depends(t.Process, to.sites) || fr.Beside && !at.asked
 }
 
 // depends reports whether what a stack says may decide on the name of the last frame. A file that names all that does not refute it depends
