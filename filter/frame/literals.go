@@ -35,6 +35,7 @@ var (
 	atAddress    = match.Literal{Text: "Object \"", When: match.Always, Fits: followsNumber}
 	numberZeros  = match.Literal{Text: "# 0x00000000", When: match.Always, Fits: followsDigit}
 	firstID      = match.Literal{Text: "[0]", After: match.Hex, When: match.Always, Fits: beforeID}
+	capturedWord = match.Literal{Text: ") [captured native frame] (", When: match.Always}
 	idOffsetKey  = match.Literal{Text: `"build_id_offset":`, When: match.Always, Fits: followsBuildID}
 	unknownTwice = match.Literal{Text: "Unknown  Unknown", When: match.Always, Fits: endsLine}
 	// decimalOffset is in the libraries of MATLAB, whose names end in that.

@@ -102,6 +102,7 @@ var formats = [...]Format{
 	{"fault", "User process fault: ", 0, "", stopAt(userFault), readFaultS390, "User process fault: interruption code 0010 ilc:2 in a.out[43c4,1000000+8000]"},
 	{"fault", "epc = ", 0, "", stopAt(epcWord), readFaultMIPS, "epc = 00400640 in a.out[400000+1000]"},
 	{"gadget", " +", 0, "[0]", stopAt(firstID), readGadget, "[0]8fe381949ea8c7644d1ff4a0d5e3a5e6d1b2c3d4 +1130; [1]529039c4d5e3a5e6d1b2c3d48fe381949ea8c764 +2a3b8; "},
+	{"art", ") [captured native frame] (", 0, "", stopAt(capturedWord), readCaptured, "      at (art_quick_invoke_stub+612) (BuildId: b229f9d1b6196afaae086f29f029f907) [captured native frame] (libart.so)"},
 	{"nativeaot", "!<BaseAddress>+0x", 0, "", stopAt(plusHex), readNativeAOT, "   at MyApp!<BaseAddress>+0xa532c"},
 	{"ftrace", "[+0x", ']', "", stopAt(plusHex), readUserTrace, " => /usr/lib/libx.so[+0x1130] <00007fa52731c130>"},
 	{"fortran", "Unknown  Unknown", 0, "", stopAt(unknownTwice), readFortran, "a.out              0000000000403D5A  Unknown               Unknown  Unknown"},

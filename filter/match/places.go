@@ -25,6 +25,7 @@ var places = map[string]place{
 	"(SourceFile":                  {0, 0},
 	"(Unknown Source":              {0, 0},
 	"(inlined)":                    {0, 0},
+	") [captured native frame] (":  {2, 2},
 	"*** *** ***":                  {2, 3},
 	"+ 0x":                         {0, 0},
 	"+0x":                          {0, 4},

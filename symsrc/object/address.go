@@ -2,8 +2,11 @@ package object
 
 import (
 	stdelf "debug/elf"
+	"maps"
+	"strings"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/demangle"
 	"qss-filter/symsrc/elf"
 )
 
@@ -55,7 +58,7 @@ func (f *File) Address(q symsrc.Addr) (addr uint64, ok bool) {
 	return addr + q.Offset, ok
 }
 
-// Symbol returns the address of the function with a name in the symbol table. A size other than 0 selects among several local functions
+// Symbol returns the address of the function with a name in the symbol table, mangled or not. A size other than 0 selects among several local functions
 // with that name. It returns false if there is no such function, or more than one.
 func (f *File) Symbol(name string, size uint64) (addr uint64, ok bool) {
 	f.elf.Budget.CountQuery()
@@ -75,6 +78,29 @@ func (f *File) Symbol(name string, size uint64) (addr uint64, ok bool) {
 				}
 			}
 		}
+		if strings.ContainsAny(name, "(:<") {
+			addr, ok = f.demangled(name)
+		}
 	})
 	return addr, ok
+}
+
+// unspaced returns a name without spaces: demanglers write `> >` or `>>`.
+func unspaced(name string) string { return strings.ReplaceAll(name, " ", "") }
+
+// demangled returns the address of the only function with a demangled name. Where several have its plain name, the arguments decide.
+func (f *File) demangled(name string) (addr uint64, ok bool) {
+	named := map[uint64]bool{}
+	for _, fr := range f.withPlainName(demangle.PlainName(name)) {
+		named[fr.Offset] = true
+	}
+	if len(named) > 1 {
+		maps.DeleteFunc(named, func(at uint64, _ bool) bool {
+			c, found := f.symbols.at(at)
+			return !found || unspaced(demangle.LLVM(c.Name.Linkage, false)) != unspaced(name) && c.Name.Demangled != name
+		})
+	}
+	for addr = range named {
+	}
+	return addr, len(named) == 1
 }

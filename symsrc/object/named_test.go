@@ -3,7 +3,10 @@ package object
 import (
 	"debug/elf"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 
 	"qss-filter/symsrc"
@@ -63,5 +66,58 @@ func TestSymbol(t *testing.T) {
 	main, _ := f.Symbol("main", 0)
 	if got, ok := f.Address(symsrc.Addr{Symbol: "main", Offset: 4}); !ok || got != main+4 {
 		t.Errorf("main+4 is %#x, %v", got, ok)
+	}
+}
+
+// TestDemangledSymbol compares the lookup by a demangled name, as Android's unwinder writes them, with what binutils has for each function:
+// overloads are told apart by their arguments.
+func TestDemangledSymbol(t *testing.T) {
+	need(t, "g++")
+	need(t, "nm")
+	dir := t.TempDir()
+	source, path := filepath.Join(dir, "a.cc"), filepath.Join(dir, "prog")
+	text := `#include <string>
+namespace shop { struct Cart { int add(int); int add(const std::string &); int total() const; };
+int Cart::add(int n) { return n; }
+int Cart::add(const std::string &s) { return (int)s.size(); }
+int Cart::total() const { return 3; }
+template <bool B> int call(Cart &c, unsigned short n) { return c.add(n) + B; } }
+int main() { shop::Cart c; return c.add(1) + c.add("x") + c.total() + shop::call<false>(c, 2) + shop::call<true>(c, 3); }
+`
+	if err := os.WriteFile(source, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	command(t, "g++", "-O0", "-o", path, source)
+	f, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	out, err := exec.Command("nm", "-C", path).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for line := range strings.Lines(string(out)) {
+		fields := strings.SplitN(strings.TrimSpace(line), " ", 3)
+		if len(fields) < 3 || !strings.Contains(fields[2], "shop::") || !strings.ContainsAny(fields[1], "TW") {
+			continue
+		}
+		want, err := strconv.ParseUint(fields[0], 16, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, ok := f.Symbol(fields[2], 0); !ok || got != want {
+			t.Errorf("%s: %#x, %v, want %#x", fields[2], got, ok, want)
+		}
+		found++
+	}
+	if found < 5 {
+		t.Errorf("%d functions were looked at", found)
+	}
+	for _, name := range []string{"shop::Cart::add", "shop::Cart::add(long)", "shop::Cart::none()", "shop::none", "::", "()"} {
+		if got, ok := f.Symbol(name, 0); ok {
+			t.Errorf("%s is at %#x", name, got)
+		}
 	}
 }
