@@ -37,6 +37,8 @@ var Emitters = []Emitter{
 		}
 		glibcFrame(p, i, f)
 	})},
+	// Mono, mono/mini/mini-posix.c.
+	{Name: "Mono", maps: true, each: eachIn(func(p *Page, _ int, f walkedFrame) { p.frame(f, "\t%#x - %s : ", f.pc, f.in.path) })},
 	// glog, src/signalhandler.cc and utilities.cc.
 	{Name: "glog", maps: true, each: func(p *Page, _ int, f walkedFrame) { p.frame(f, "    @ %18s (unknown)", fmt.Sprintf("%#x", f.pc)) }},
 	{Name: "glog after UBSan's headline", maps: true, head: ubsanHead, each: func(p *Page, _ int, f walkedFrame) {

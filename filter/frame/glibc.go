@@ -198,7 +198,7 @@ func readGlibcPlain(s *Search, line []byte, at, from int, f *Frame) bool {
 	if !straced && e-at < len("0x1000") {
 		return false // a small number may be anything
 	}
-	if start != scan.Spaces(line, 0) && bytes.IndexByte(line[start:nameEnd], '/') < 0 {
+	if start != scan.Spaces(line, 0) && bytes.IndexByte(line[start:nameEnd], '/') < 0 && !follows(line, from, start, line[at:e]) {
 		return false
 	}
 	if line[start] != '/' && line[start] != '.' && bytes.Contains(line[start:nameEnd], []byte("::")) {
@@ -211,6 +211,12 @@ func readGlibcPlain(s *Search, line []byte, at, from int, f *Frame) bool {
 	glibcNumber(line, from, f)
 	f.answer(s, line, end)
 	return true
+}
+
+// follows reports whether the address of a frame stands before it, as in Varnish's `0x438537: varnishd() [0x438537]`.
+func follows(line []byte, from, start int, addr []byte) bool {
+	const colon = ": "
+	return scan.EndsWith(line, from, start, colon) && bytes.HasSuffix(line[from:start-len(colon)], addr)
 }
 
 // noPlace is what Godot's crash handler has from addr2line for an address that it knows nothing of.

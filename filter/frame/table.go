@@ -70,6 +70,7 @@ var formats = [...]Format{
 	{"v8", "[0x", 0, "", stopAt(address), readV8, " [0x7f6b13882bf1]"},
 	{"glog", " 0x", 0, "", stopAt(address), readGlog, "    @     0x555b673f4215 ns::outer()"},
 	{"rust", " 0x", 0, "", stopAt(address), readRust, "   0:     0x55ad5b264e0a - <unknown>"},
+	{"mono", " 0x", 0, "", stopAt(address), readMono, "        0x7f44765151f2 - /opt/game/libmonobdwgc-2.0.so : mono_dump_native_crash_info"},
 	{"haproxy", " 0x", 0, "", stopAt(address), readHAProxy, "| 0x7f39d0174050 [48 c7 c0 0f 00 00 00 0f]: libc:+0x3c050"},
 	{"clickhouse", " @ 0x", 0, "", stopAt(atHex), readClickHouse, "5. DB::executeQuery() @ 0x000000000a1b2c3d in /usr/bin/clickhouse"},
 	{"bpftrace", " 0x", 0, "", stopAt(address), readBpftraceUnknown, "\t55889bb84160 0x55889bb84160 ([unknown])"},
