@@ -37,11 +37,11 @@ func readGlibc(s *Search, line []byte, plus, from int, f *Frame) bool {
 			s.unopened = plus
 		}
 	}
-	start := s.pathStart(line, from, open)
+	start, nameEnd := s.program(line, from, open)
 	if start < 0 {
 		return false
 	}
-	*f = Frame{Whole: span(start, end), Module: span(start, open), Off: span(plus+1, e), Offset: off, Addr: addr, Convention: Raw}
+	*f = Frame{Whole: span(start, end), Module: span(start, nameEnd), Off: span(plus+1, e), Offset: off, Addr: addr, Convention: Raw}
 	if open+1 < plus {
 		f.Base, f.Symbol = FromSymbol, span(open+1, plus)
 	}
@@ -114,6 +114,41 @@ func (s *Search) balanced(b []byte, from, end int) int {
 		}
 	}
 	return -1
+}
+
+// program finds where the path stands that ends before line[end], as pathStart does. A server that shows its address in the list of
+// processes writes that over its own name, from which glibc has the path: `./redis-server *:6379 [cluster](main+0x46d)[0x59e41eeb955d]`.
+func (s *Search) program(line []byte, from, end int) (start, nameEnd int) {
+	nameEnd = end
+	low := max(from, end-maxTitle)
+	if end > low && line[end-1] == ']' {
+		if i := s.lastIndexByte(line[low:end], '['); i > 0 && line[low+i-1] == ' ' {
+			nameEnd = low + i - 1
+		}
+	}
+	digits := scan.BackDigits(line, low, nameEnd)
+	if end <= low || digits == nameEnd || digits == low || line[digits-1] != ':' {
+		return s.pathStart(line, from, end), end
+	}
+	space := low + s.lastIndexByte(line[low:digits], ' ')
+	if space <= low || !isHost(line[space+1:digits-1]) {
+		return s.pathStart(line, from, end), end
+	}
+	start = s.pathStart(line, from, space)
+	return start, space
+}
+
+// maxTitle bounds what a server writes after its name, in bytes.
+const maxTitle = 64
+
+// isHost reports whether a word is where a server listens: `*`, or an address.
+func isHost(word []byte) bool {
+	for _, c := range word {
+		if c != '*' && c != '.' && c != ':' && !scan.IsHex(c) {
+			return false
+		}
+	}
+	return len(word) > 0 && (word[0] == '*' || bytes.IndexByte(word, '.') > 0 || bytes.IndexByte(word, ':') >= 0)
 }
 
 // pathStart finds where the path begins that ends before line[end], −1 where none does: an absolute one, or one from "./",
@@ -190,7 +225,7 @@ func readGlibcPlain(s *Search, line []byte, at, from int, f *Frame) bool {
 	} else if scan.IsSpace(line[nameEnd-1]) {
 		return false
 	}
-	start := s.pathStart(line, from, nameEnd)
+	start, moduleEnd := s.program(line, from, nameEnd)
 	if start < 0 || isPunctuation(line[nameEnd-1]) {
 		return false
 	}
@@ -204,7 +239,7 @@ func readGlibcPlain(s *Search, line []byte, at, from int, f *Frame) bool {
 	if line[start] != '/' && line[start] != '.' && bytes.Contains(line[start:nameEnd], []byte("::")) {
 		return false // a function of C++, as Chromium and Boost write them
 	}
-	*f = Frame{Whole: span(start, end), Module: span(start, nameEnd), Off: span(at, e), Offset: addr, Addr: span(at, e), Convention: Raw}
+	*f = Frame{Whole: span(start, end), Module: span(start, moduleEnd), Off: span(at, e), Offset: addr, Addr: span(at, e), Convention: Raw}
 	if straced {
 		f.Space, f.Convention, f.Run = symsrc.InFile, Strace, Adjacent
 	}
