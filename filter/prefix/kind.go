@@ -43,6 +43,8 @@ const (
 	Valgrind
 	Sanitizer
 	MPI
+	Ray
+	Torchrun
 	Gecko
 	Mozharness
 	JSON
@@ -60,6 +62,7 @@ var kindNames = [...]string{
 	GitHubActions: "github actions", GitHubJob: "github job", GitLab: "gitlab",
 	CTest: "ctest", TestCount: "test count", GoTest: "go test", Bazel: "bazel", Pytest: "pytest",
 	Glog: "glog", Chromium: "chromium", Spdlog: "spdlog", Valgrind: "valgrind", Sanitizer: "sanitizer", MPI: "mpi",
+	Ray: "ray", Torchrun: "torchrun",
 	Gecko: "gecko", Mozharness: "mozharness", JSON: "json",
 }
 

@@ -178,6 +178,53 @@ func mpiDate(r *Reader, line []byte, i int) int {
 	return mpi(r, line, k+5)
 }
 
+// maxActor bounds the name of a process of Ray, in bytes.
+const maxActor = 128
+
+// ray reads what Ray writes before the lines of its workers, `(RayWorkerWrapper pid=24036) ` and, from other machines,
+// `(RayWorkerWrapper pid=24036, ip=10.0.0.7) `. vLLM writes the former before the lines of its own processes.
+func ray(r *Reader, line []byte, i int) int {
+	const word = " pid="
+	k := bytes.Index(line[i:min(len(line), i+maxActor)], []byte(word))
+	if k <= 1 {
+		return -1
+	}
+	start := i + k + len(word)
+	end := digits(line, start, 1, 10)
+	if end < 0 {
+		return -1
+	}
+	pid, host := span(start, end), Span{}
+	if scan.Has(line, end, ", ip=") {
+		start = end + len(", ip=")
+		for end = start; end < len(line) && (nameByte(line[end]) || line[end] == ':'); end++ {
+		}
+		host = span(start, end)
+	}
+	if !scan.Has(line, end, ")") {
+		return -1
+	}
+	if end = escapes(line, end+1); !at(line, end, ' ') {
+		return -1
+	}
+	r.p.Kind = Ray
+	r.p.setHost(host)
+	r.p.setPID(pid, Span{})
+	return end + 1
+}
+
+// torchrun reads the rank that PyTorch writes before the lines of an exception that ends one of its processes, `[rank3]: `.
+func torchrun(r *Reader, line []byte, i int) int {
+	const word = "[rank"
+	end := digits(line, i+len(word), 1, 6)
+	if !scan.Has(line, i, word) || end < 0 || !scan.Has(line, end, "]: ") {
+		return -1
+	}
+	r.p.Kind = Torchrun
+	r.p.addUnit(span(i+len("["), end))
+	return end + len("]: ")
+}
+
 // gecko reads ` 4:16.44 GECKO(1292365) `, as Mozilla's mach writes it before the output of the browser.
 func gecko(r *Reader, line []byte, i int) int {
 	k := digits(line, spaces(line, i), 1, 3)
