@@ -281,6 +281,8 @@ type Files struct {
 	// Retry, if not nil, reports whether another search may find more by now, since a download has ended or a server can be asked
 	// again. It is cheap and may be called by several goroutines at once.
 	Retry func() bool `json:"-"`
+	// Came reports whether a file that was still being downloaded has come by now; nil if none was.
+	Came func() bool `json:"-"`
 	// Watch reports whether Elf and Debug are still the files that were found; nil if no look is wanted.
 	Watch *Watch `json:"-"`
 	// Changed is when Elf or Debug was last changed, by its content or by its place: a file that was copied, unpacked or renamed to its
@@ -295,7 +297,7 @@ const NothingFound = "elf not found"
 func (f *Files) Same(other *Files) bool {
 	one, two := *f, *other
 	for _, files := range []*Files{&one, &two} {
-		files.Tried, files.Lacked, files.Retry, files.Watch, files.Changed = nil, nil, nil, nil, time.Time{}
+		files.Tried, files.Lacked, files.Retry, files.Came, files.Watch, files.Changed = nil, nil, nil, nil, nil, time.Time{}
 	}
 	return reflect.DeepEqual(&one, &two)
 }

@@ -323,6 +323,10 @@ func (j *job) summarize() (status int) {
 	if !j.summarizes() {
 		return cli.OK
 	}
+	if j.out == os.Stdout {
+		_ = j.closeOutput() // what reads it must not wait
+	}
+	j.symbols.Await()
 	write := writeBrief
 	if j.style.summary == "always" {
 		write = writeSummary

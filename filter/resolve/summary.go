@@ -157,6 +157,9 @@ func (n *nameless) reason() (text string, unstripped bool) {
 	}
 	text = n.outcome.String()
 	files := a.Files()
+	if files != nil && files.Came != nil && files.Came() {
+		return text + ": its symbols came after these frames: run again", false
+	}
 	if n.outcome == InLog {
 		return "no source line" + tried(files), true
 	}

@@ -97,6 +97,9 @@ func (o *Options) Finder() (f symsrc.Finder, close func(), err error) {
 // Hurry makes the close of the last Finder wait for no download.
 func (o *Options) Hurry() { o.client.Hurry() }
 
+// Await waits for downloads as the close of the last Finder does, which waits for none then.
+func (o *Options) Await() { o.client.Await() }
+
 // WithPrefix returns the build IDs that begin with some digits, of the files that the last Finder knows on this machine.
 func (o *Options) WithPrefix(ctx context.Context, digits string) []symsrc.BuildID {
 	return o.locator.WithPrefix(ctx, digits)

@@ -144,7 +144,14 @@ func (c *Client) Hurry() {
 	}
 }
 
-// Close waits for downloads as Options.After says, cancels all others and removes their temporary files. The client must not be used
+// Await waits for downloads as Options.After says. Close does not wait after it.
+func (c *Client) Await() {
+	if c != nil {
+		c.finish()
+	}
+}
+
+// Close waits for downloads as Options.After says, unless Await has, cancels all others and removes their temporary files. The client must not be used
 // after that, but for Hurry.
 func (c *Client) Close() {
 	if c == nil {
@@ -204,6 +211,8 @@ type Result struct {
 	Why string
 	// News reports whether another query may have another answer by now. It is cheap. It is nil if nothing will change.
 	News func() bool
+	// Came reports whether a file that is Pending has come by now. It is nil for others.
+	Came func() bool
 }
 
 // Fetch asks for one file. It waits until the file is there, ctx ends, or all callers together have waited for Options.Wait;

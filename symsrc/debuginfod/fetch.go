@@ -103,7 +103,7 @@ func (f *fetch) isDue(now time.Time) bool {
 // result returns the state as a Result.
 func (f *fetch) result(c *Client) Result {
 	if !f.over() {
-		return Result{Outcome: Pending, Why: "still being asked for", News: f.over}
+		return Result{Outcome: Pending, Why: "still being asked for", News: f.over, Came: func() bool { return f.over() && f.outcome == Found }}
 	}
 	r := Result{Outcome: f.outcome, Path: f.path, Tried: f.tried, Why: f.why}
 	switch {
@@ -406,7 +406,7 @@ func (c *Client) sayCame(f *fetch, module string) {
 func (c *Client) finish() {
 	var missing []*fetch
 	c.mu.Lock()
-	if c.opt.After > 0 && !c.hurried {
+	if c.opt.After > 0 && !c.hurried && !c.ending {
 		for _, f := range c.fetches {
 			if f.late != "" && !f.over() {
 				f.again = false

@@ -135,7 +135,10 @@ func TestAfter(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			inBubble(t, Options{Wait: 50 * time.Millisecond, After: 10 * time.Second}, func(t *testing.T, b *bubbled) {
 				begin := time.Now()
-				Wrap(nowhere{}, b.Client).Find(context.Background(), symsrc.Module{Name: module, BuildID: testID})
+				files := Wrap(nowhere{}, b.Client).Find(context.Background(), symsrc.Module{Name: module, BuildID: testID})
+				if pending := c.answer1 >= 50*time.Millisecond; (files.Came != nil) != pending || pending && files.Came() {
+					t.Error("it is wrong about a file that has not come")
+				}
 				if waited := time.Since(begin); waited != c.answer1 {
 					t.Errorf("the answer waited %v, want %v", waited, c.answer1)
 				}
@@ -143,6 +146,13 @@ func TestAfter(t *testing.T) {
 					b.Hurry()
 				}
 				begin = time.Now()
+				b.Client.Await()
+				if waited := time.Since(begin); waited != c.end {
+					t.Errorf("the end waited %v, want %v", waited, c.end)
+				}
+				if came := files.Came != nil && files.Came(); came != (c.name == "late") {
+					t.Errorf("that it came is %v", came)
+				}
 				b.Client.Close()
 				if waited := time.Since(begin); waited != c.end {
 					t.Errorf("the end waited %v, want %v", waited, c.end)

@@ -96,6 +96,9 @@ func (f finder) lookAhead() {
 // merge adds the result of a download to files.
 func merge(files *symsrc.Files, got Result) {
 	files.Retry = got.News
+	if got.Came != nil {
+		files.Came = got.Came
+	}
 	if got.Outcome != Found {
 		if got.Outcome != Missing {
 			files.Note = join(files.Note, "debuginfod: "+got.Why)
