@@ -35,7 +35,7 @@ var (
 	atAddress    = match.Literal{Text: "Object \"", When: match.Always, Fits: followsNumber}
 	numberZeros  = match.Literal{Text: "# 0x00000000", When: match.Always, Fits: followsDigit}
 	firstID      = match.Literal{Text: "[0]", After: match.Hex, When: match.Always, Fits: beforeID}
-	capturedWord = match.Literal{Text: ") [captured native frame] (", When: match.Always}
+	capturedWord = match.Literal{Text: ") [captured native frame] (", When: match.Always, Fits: closesID}
 	idOffsetKey  = match.Literal{Text: `"build_id_offset":`, When: match.Always, Fits: followsBuildID}
 	unknownTwice = match.Literal{Text: "Unknown  Unknown", When: match.Always, Fits: endsLine}
 	// decimalOffset is in the libraries of MATLAB, whose names end in that.
@@ -119,6 +119,9 @@ func followsDigit(line []byte, at int) bool { return at == 0 || scan.IsDigit(lin
 func followsHex(line []byte, at int) bool {
 	return at < 2 || line[at-1] == ' ' && scan.IsHex(line[at-2])
 }
+
+// closesID reports whether a build ID may end before the place.
+func closesID(line []byte, at int) bool { return at > 0 && scan.IsHex(line[at-1]) }
 
 // endsPerf reports whether the place is the end of a frame of perf, which begins with a tab.
 func endsPerf(line []byte, at int) bool {
