@@ -46,6 +46,7 @@ import (
 	"qss-filter/sgr"
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/javamap"
+	"qss-filter/symsrc/sourcemap"
 )
 
 // Options say what a Filter does. The zero value of all but Symbols is the default.
@@ -69,6 +70,8 @@ type Options struct {
 	Links print.Links
 	// Java are the maps that give names of Java and Kotlin back; nil for none.
 	Java *javamap.Maps
+	// Scripts are the maps of generated JavaScript; nil for none.
+	Scripts *sourcemap.Maps
 	// Board is the program of the board that the log is of, for frames that have only an address; nil for none.
 	Board *symsrc.Board
 	// Maps returns lists of mappings of the processes that write the log, in any form that is read in logs, for frames that have
@@ -175,7 +178,7 @@ func New(o Options) *Filter {
 	text := print.Options{Style: o.Style, Renumber: o.Renumber, Context: o.Context, Palette: o.Palette,
 		Names: o.Names, Sources: o.Sources, SourceLines: o.SourceLines, Links: o.Links, Explain: o.Explain, Screen: o.Screen, Observed: o.Below}
 	f := &Filter{opt: o, text: print.NewText(text), objects: r, messages: messages{tell: o.Warn, insisting: o.Insisting, said: map[string]bool{}, recorded: r != nil}}
-	f.resolver = resolve.New(resolve.Options{Symbols: o.Symbols, Adjust: o.Adjust, Maps: o.Maps, By: o.By, Ran: o.Ran, Insist: o.Insist, Trust: o.Trust, Java: o.Java, Board: o.Board,
+	f.resolver = resolve.New(resolve.Options{Symbols: o.Symbols, Adjust: o.Adjust, Maps: o.Maps, By: o.By, Ran: o.Ran, Insist: o.Insist, Trust: o.Trust, Java: o.Java, Board: o.Board, Scripts: o.Scripts,
 		Refuted: f.refuted, Broken: func(fault string) { f.broken(f.line, fault) }})
 	f.dump = dump{resolver: f.resolver, colored: o.Palette != nil}
 	f.context = contextDump{out: o.DumpContext, announced: o.OnDumpfile, resolver: f.resolver, warn: f.warn}

@@ -390,6 +390,8 @@ const (
 	InFileOrLinked
 	// InFileOrFixed is InFile or Fixed in the same way.
 	InFileOrFixed
+	// InScript is a line and a column of generated JavaScript, both counted from 0: the line in the upper 32 bits.
+	InScript
 )
 
 // Probe is what the machine code around an address shows. The zero value means that there is no code.

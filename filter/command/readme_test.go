@@ -22,6 +22,7 @@ var (
 	standIns = map[string]string{
 		"adb":             `cat "$LOG"`,
 		"ssh":             `cat "$LOG"`,
+		"node":            `cat "$LOG"`,
 		"kubectl":         `cat "$LOG"`,
 		"ctest":           `cat "$LOG"`,
 		"pytest":          `cat "$LOG"`, // runners_test.go runs these four and go where they are
@@ -45,7 +46,7 @@ var (
 		"logs/crash.log": "qss/crash.qss.log", "logs/sub/other.log": "qss/bar.log",
 		"srv/symbols": "rootfs", "mnt/rootfs": "rootfs", "out/target/product/generic/symbols": "rootfs", "out/symbols": "rootfs",
 		"build/firmware.elf": "boards/xtensa.elf", "build/app": "rootfs/usr/apps/org.example.test/mainbin", "traces": "../filter/importer/testdata/scaler",
-		"core.zst": "logs/core.zst", "build/junit.xml": "junit/ctest.xml", "chop.db": "../filter/importer/testdata/chopstix/chop.db", "home/bin": "",
+		"core.zst": "logs/core.zst", "dist": "", "build/junit.xml": "junit/ctest.xml", "chop.db": "../filter/importer/testdata/chopstix/chop.db", "home/bin": "",
 	}
 	// elsewhere are directories of the README's reader that are below the test's own.
 	elsewhere = strings.NewReplacer("/srv/", "$SCRATCH/srv/", "/mnt/", "$SCRATCH/mnt/")

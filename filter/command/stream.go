@@ -194,6 +194,7 @@ func (c *config) filterOptions() (o filter.Options, end func(), err error) {
 		if o.Java, err = c.symbols.Java(context.Background()); err != nil {
 			return o, nil, err
 		}
+		o.Scripts = c.symbols.Scripts()
 		o.Board = c.symbols.Files.Board()
 		if s := &c.symbols.Servers; c.live() && s.Wait == 0 {
 			s.Wait, s.After = liveWait, defaultAfter

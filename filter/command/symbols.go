@@ -137,6 +137,7 @@ func doctorCommand(fs *cli.Flags) cli.Run {
 		if o.Java, err = s.Java(context.Background()); err != nil {
 			return cli.Usage, err
 		}
+		o.Scripts = s.Scripts()
 		o.Board = s.Files.Board()
 		source, end, err := s.Source()
 		if err != nil {

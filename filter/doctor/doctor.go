@@ -335,7 +335,7 @@ func (s *survey) frame(l *record.Line, fr *record.Frame) {
 	m.frames++
 	if fr.Status == resolve.OK.String() {
 		m.named++
-		if fr.Unverified && !fr.Java {
+		if fr.Unverified && !fr.Java && fr.Space != symsrc.InScript {
 			s.unverified++
 		}
 	} else if m.status == "" {

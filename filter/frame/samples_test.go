@@ -44,7 +44,7 @@ func describe(line []byte, f *Frame) string {
 	}
 	shape := [...]string{Numbered: "", Pair: "pair ", Fields: "fields ", NumberOnly: "numberOnly ", Member: "member "}[f.Shape]
 	space := [...]string{symsrc.Linked: "linked", symsrc.InFile: "inFile", symsrc.InImage: "inImage", symsrc.InText: "inText", symsrc.Fixed: "fixed",
-		symsrc.InFileOrLinked: "inFileOrLinked", symsrc.InFileOrFixed: "inFileOrFixed"}[f.Space]
+		symsrc.InFileOrLinked: "inFileOrLinked", symsrc.InFileOrFixed: "inFileOrFixed", symsrc.InScript: "inScript"}[f.Space]
 	if f.Base != InModule && f.Space != symsrc.InFileOrFixed {
 		space = [...]string{FromSymbol: "fromSymbol", Absolute: "absolute"}[f.Base]
 	}

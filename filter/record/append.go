@@ -141,7 +141,7 @@ func (f *Frame) append(dst []byte, process string) []byte {
 		}
 		dst = append(dst, '}')
 	}
-	if f.Located && !f.Java {
+	if f.Located && !f.Java && f.Space != symsrc.InScript {
 		dst = appendString(appendHex(dst, "at", f.At), "space", spaceNames[f.Space])
 		dst = appendString(appendInt(dst, "back", int(f.Back)), "why", f.Why)
 	}

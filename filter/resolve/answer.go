@@ -134,7 +134,7 @@ type hinted struct {
 // Answer.Elsewhere then: a file that was found by its name alone may be of another build.
 func (s *answers) agreeing(ctx context.Context, a *Answer, text []byte, fr *parse.Frame) *Answer {
 	hint := hintOf(text, fr)
-	if len(hint) == 0 || fr.Base == frame.FromSymbol || len(a.Frames) == 0 || a.Kind != symsrc.Code || !a.byPath() && !fr.Beside {
+	if len(hint) == 0 || fr.Base == frame.FromSymbol || fr.Space == symsrc.InScript || len(a.Frames) == 0 || a.Kind != symsrc.Code || !a.byPath() && !fr.Beside {
 		return a
 	}
 	if known := s.memo.agreed[hinted{a, string(hint)}]; known != nil {
@@ -148,11 +148,32 @@ func (s *answers) agreeing(ctx context.Context, a *Answer, text []byte, fr *pars
 			agreed = &other
 		}
 	}
-	if s.memo.agreed == nil || len(s.memo.agreed) >= memoLimit {
-		s.memo.agreed = map[hinted]*Answer{}
-	}
-	s.memo.agreed[hinted{a, string(hint)}] = agreed
+	s.memo.agree(hinted{a, string(hint)}, agreed)
 	return agreed
+}
+
+// calledSo returns the answer for a place in a script with the name that the log has for the function, if the map has none: most have none.
+func (s *answers) calledSo(a *Answer, name []byte) *Answer {
+	if len(a.Frames) == 0 || a.Frames[0].Func != "" || len(name) == 0 {
+		return a
+	}
+	key := hinted{a, string(name)}
+	if known := s.memo.agreed[key]; known != nil {
+		return known
+	}
+	named := *a
+	named.Frames, named.Printed = slices.Clone(a.Frames), nil
+	named.Frames[0].Func = string(name)
+	s.memo.agree(key, &named)
+	return &named
+}
+
+// agree remembers what an answer becomes with what the log says of it.
+func (m *memo) agree(key hinted, a *Answer) {
+	if m.agreed == nil || len(m.agreed) >= memoLimit {
+		m.agreed = map[hinted]*Answer{}
+	}
+	m.agreed[key] = a
 }
 
 // hintOf returns what the log says of the function of a frame. The summary of a sanitizer has that after the frame:

@@ -11,6 +11,9 @@ import (
 // ResolveFrame returns the answer for a frame on a line. It is nil if there is nothing to ask.
 func (r *Resolver) ResolveFrame(ctx context.Context, t *Thread, line int, text []byte, fr *parse.Frame) *Answer {
 	r.Prefetch.line, r.Proofs.line = line, line
+	if fr.Space == symsrc.InScript && r.answers.source.script(ctx, r.queries.module(t, fr)) == nil {
+		fr.Done = true // it says all that is known
+	}
 	named := namesTrampoline(fr.HintText)
 	defer t.run(line, fr)
 	if fr.Done || fr.Shape == frame.NumberOnly {
@@ -38,6 +41,8 @@ func (r *Resolver) ResolveFrame(ctx context.Context, t *Thread, line int, text [
 		a = r.agreed(ctx, t.Process, r.answers.address(ctx, t.Process, q.off, q.kind, q.Rule), text, fr)
 	case q.from != nil: // the name itself is what was asked
 		a = r.lines.mark(r.Proofs.admitted(t.Process, r.answers.ask(ctx, q), q.from))
+	case ok && q.space == symsrc.InScript:
+		a = r.lines.mark(r.answers.calledSo(r.answers.ask(ctx, q), fr.HintText))
 	case ok && r.queries.isBoard(q):
 		a = r.summed(t, r.answers.ask(ctx, q))
 	case ok && !r.answers.holds(ctx, q):

@@ -60,7 +60,7 @@ type proof struct {
 	proven     map[place]bool
 	// top is the highest place that agrees. What was inserted into a file or taken out of it moves all that is above, and nothing
 	// below: below top the file is the one that ran.
-	top [symsrc.InFileOrFixed + 1]uint64
+	top [symsrc.InScript + 1]uint64
 	// refuted is what contradicts the file, or "", and line where the log has that.
 	refuted string
 	line    int

@@ -62,6 +62,9 @@ func (s *queries) of(t *Thread, line int, text []byte, fr *parse.Frame) (q query
 	if q, ok = s.onBoard(t, fr); ok || fr.Machines != 0 {
 		return q, ok, false
 	}
+	if fr.Space == symsrc.InScript {
+		return query{mod: s.module(t, fr), off: fr.Offset, space: fr.Space, Rule: exact}, true, false
+	}
 	first := t.first(line, fr)
 	return s.under(t, text, fr, t.summed(text, fr.Offset, fr.ModuleText, s.adjust.Frame(t, t.convention(fr, first), first)))
 }
@@ -198,7 +201,7 @@ func (s *queries) module(t *Thread, fr *parse.Frame) *Module {
 
 // inStack returns the query of a frame, absolute or not.
 func (s *queries) inStack(t *Thread, text []byte, fr *parse.Frame, rule Rule) (q query, ok bool) {
-	if fr.Done || fr.Data || fr.Shape == frame.NumberOnly || fr.Machines != 0 {
+	if fr.Done || fr.Data || fr.Shape == frame.NumberOnly || fr.Machines != 0 || fr.Space == symsrc.InScript {
 		return q, false
 	}
 	q, ok, absolute := s.under(t, text, fr, rule)

@@ -37,6 +37,7 @@ import (
 	"qss-filter/filter/prefix"
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/javamap"
+	"qss-filter/symsrc/sourcemap"
 )
 
 // Resolver finds the functions and source lines of the frames of one log.
@@ -87,6 +88,8 @@ type Options struct {
 	Java *javamap.Maps
 	// Board is the program of the board that the log is of; nil for none.
 	Board *symsrc.Board
+	// Scripts are the maps of generated JavaScript; nil for none.
+	Scripts *sourcemap.Maps
 }
 
 // New returns a resolver for a log.
@@ -96,7 +99,7 @@ func New(o Options) *Resolver {
 	r.Counts.memo = &r.memo
 	r.lists = lists{processes: r.Processes, running: o.Maps}
 	r.queries = queries{adjust: o.Adjust, memo: &r.memo, lists: &r.lists, board: o.Board}
-	from := &source{symbols: o.Symbols}
+	from := &source{symbols: o.Symbols, scripts: o.Scripts}
 	from.prober, _ = o.Symbols.(symsrc.Prober)
 	r.Prefetch = &Prefetch{memo: &r.memo, queries: &r.queries, source: from, broken: o.Broken}
 	r.answers = answers{memo: &r.memo, queries: &r.queries, source: from, prefetch: r.Prefetch}

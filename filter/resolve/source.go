@@ -9,12 +9,14 @@ import (
 	"qss-filter/filter/guard"
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/demangle"
+	"qss-filter/symsrc/sourcemap"
 )
 
 // source is what is asked for symbols and machine code. It may be asked by several goroutines at once.
 type source struct {
 	symbols symsrc.Source
 	prober  symsrc.Prober // nil if symbols is none
+	scripts *sourcemap.Maps
 }
 
 // found is the outcome of a query: how its address was adjusted, and the answer.
@@ -33,6 +35,13 @@ type found struct {
 func (s *source) fetch(ctx context.Context, q query) (got found) {
 	defer got.rescue(q)
 	got.addr = q.addr()
+	if got.addr.Space == symsrc.InScript {
+		got.Files = &symsrc.Files{}
+		if script := s.script(ctx, q.mod); script != nil {
+			got.Answer = script.At(q.off)
+		}
+		return got
+	}
 	if q.mod.InArchive > 0 && q.mod.Member == "" {
 		s.inArchive(ctx, &got)
 	}
@@ -74,6 +83,14 @@ func (s *source) fetch(ctx context.Context, q query) (got found) {
 		got.Frames = nil
 	}
 	return got
+}
+
+// script returns the script that a module is, nil if there is no map for it.
+func (s *source) script(ctx context.Context, m *Module) *sourcemap.Script {
+	if s.scripts == nil {
+		return nil
+	}
+	return s.scripts.Script(ctx, m.Name)
 }
 
 // inFileOrModule says why a query is unclear.

@@ -160,7 +160,10 @@ func (n *nameless) reason() (text string, unstripped bool) {
 	if files != nil && files.Came != nil && files.Came() {
 		return text + ": its symbols came after these frames: run again", false
 	}
-	if n.outcome == InLog {
+	switch {
+	case n.outcome == InLog && a.Space == symsrc.InScript:
+		return "no place in its source: " + cmp.Or(files.Note, "the source map has none there"), false
+	case n.outcome == InLog:
 		return "no source line" + tried(files), true
 	}
 	switch {

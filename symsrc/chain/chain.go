@@ -19,6 +19,7 @@ import (
 	"qss-filter/symsrc/locate"
 	"qss-filter/symsrc/meter"
 	"qss-filter/symsrc/object"
+	"qss-filter/symsrc/sourcemap"
 	"qss-filter/symsrc/sources"
 	"qss-filter/symsrc/symfile"
 )
@@ -148,6 +149,13 @@ func (o *Options) Java(ctx context.Context) (*javamap.Maps, error) {
 	})
 	files.Places = o.Files.Symbols
 	return javamap.New(ctx, files)
+}
+
+// Scripts returns the source maps among the files and directories of symbols, and takes the former out of them.
+func (o *Options) Scripts() *sourcemap.Maps {
+	places := slices.Clone(o.Files.Symbols)
+	o.Files.Symbols = slices.DeleteFunc(slices.Clone(o.Files.Symbols), sourcemap.IsMap)
+	return sourcemap.New(sourcemap.Options{Places: places, Problem: o.warn})
 }
 
 // Source returns a source that answers from the finder's files, and from the cache.

@@ -1,0 +1,2 @@
+var t=class{items=[];add(n){return this.items.push(n),this}total(n){return this.items.map(e=>{if(e.price<0)throw new RangeError("negative price of "+e.name);return e.price*n}).reduce((e,a)=>e+a,0)}};async function o(r){return await Promise.resolve(),r.total(1.19)}var i=new t().add({price:3,name:"apple"}).add({price:-1,name:"pear"});o(i).then(console.log,r=>{console.error(r.stack),process.exitCode=1});
+//# sourceMappingURL=main.js.map

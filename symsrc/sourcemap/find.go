@@ -1,0 +1,318 @@
+package sourcemap
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"qss-filter/symsrc"
+)
+
+// Options say where maps are looked for.
+type Options struct {
+	// Places are files and directories that the user names. Of a directory all maps count whose name is that of a script and `.map`.
+	Places []string
+	// Problem reports what cannot be read. It may be nil.
+	Problem func(message string)
+}
+
+// Maps finds the maps of scripts, and keeps those that were asked for. It may be used by several goroutines at once.
+type Maps struct {
+	opt   Options
+	mu    sync.Mutex
+	below map[string][]string // paths of maps below the places, by the name of their script; nil before the first search
+	known map[string]*Script
+}
+
+// Script is a script of a log for which there is a map.
+type Script struct {
+	m *Map
+	// path is that of the map.
+	path string
+	// files are what is said of the map, and where the map is of another build.
+	files *symsrc.Files
+	// lines are the lengths of the script's lines, in UTF-16 units at most; nil if the script is not here.
+	lines []int
+}
+
+// Bounds of what is read: bytes of a map and of a script, files below the places, and scripts that are remembered.
+const (
+	maxMap     = 1 << 30
+	maxScript  = 64 << 20
+	maxFiles   = 1 << 18
+	maxScripts = 1 << 8
+	maxComment = 4 << 10
+)
+
+// New returns the maps of some places.
+func New(opt Options) *Maps { return &Maps{opt: opt, known: map[string]*Script{}} }
+
+// Script returns the script that a log has by that URL or path, nil if there is no map for it.
+func (m *Maps) Script(ctx context.Context, name string) *Script {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s, known := m.known[name]
+	if known {
+		return s
+	}
+	if len(m.known) >= maxScripts {
+		clear(m.known)
+	}
+	s = m.find(ctx, name)
+	m.known[name] = s
+	return s
+}
+
+// find looks for the map of a script: beside the script at its path, and then below the places.
+func (m *Maps) find(ctx context.Context, name string) *Script {
+	file := pathOf(name)
+	if filepath.IsAbs(file) || filepath.IsLocal(file) && filepath.Dir(file) != "." {
+		if s := m.beside(file); s != nil {
+			return s
+		}
+	}
+	if m.below == nil {
+		m.search(ctx)
+	}
+	var found *Script
+	for _, at := range m.below[path.Base(filepath.ToSlash(file))] {
+		s := m.open(at, strings.TrimSuffix(at, mapEnd))
+		if s == nil {
+			continue
+		}
+		if found != nil && found.m.DebugID != s.m.DebugID {
+			m.problem("several maps are of a script named " + path.Base(file) + ", such as " + found.path + " and " + at + ": none of them is used")
+			return nil
+		}
+		found = s
+	}
+	return found
+}
+
+// mapEnd ends the name of a map.
+const mapEnd = ".map"
+
+// pathOf returns the path in the URL of a script, without a query.
+func pathOf(name string) string {
+	if !strings.Contains(name, "://") {
+		name, _, _ = strings.Cut(name, "?")
+		return name
+	}
+	u, err := url.Parse(name)
+	if err != nil {
+		return path.Base(name)
+	}
+	if u.Scheme != "file" || u.Host != "" && u.Host != "localhost" {
+		return path.Base(u.Path)
+	}
+	return filepath.FromSlash(u.Path)
+}
+
+// search looks for maps below the places.
+func (m *Maps) search(ctx context.Context) {
+	m.below = map[string][]string{}
+	files := 0
+	for _, place := range m.opt.Places {
+		err := filepath.WalkDir(place, func(at string, d fs.DirEntry, err error) error {
+			if err != nil || ctx.Err() != nil {
+				return ctx.Err() // what cannot be read is said by who looks for other files
+			}
+			if d.IsDir() && d.Name() == ".git" {
+				return fs.SkipDir
+			}
+			if files++; files > maxFiles {
+				return errEnough
+			}
+			if script, ok := strings.CutSuffix(d.Name(), mapEnd); ok && isScript(script) && d.Type().IsRegular() {
+				m.below[script] = append(m.below[script], at)
+			}
+			return nil
+		})
+		if errors.Is(err, errEnough) {
+			m.problem("search " + place + " for source maps: there are too many files")
+		}
+	}
+}
+
+var errEnough = errors.New("enough")
+
+// isScript reports whether a name may be that of generated code.
+func isScript(name string) bool {
+	for _, end := range [...]string{"js", ".bundle", ".jsbundle", ".hbc"} {
+		if strings.HasSuffix(name, end) {
+			return true
+		}
+	}
+	return false
+}
+
+// IsMap reports whether a path is that of a source map by its name.
+func IsMap(name string) bool {
+	script, ok := strings.CutSuffix(filepath.Base(name), mapEnd)
+	return ok && isScript(script)
+}
+
+func (m *Maps) problem(message string) {
+	if m.opt.Problem != nil {
+		m.opt.Problem(message)
+	}
+}
+
+// beside returns a script of this machine whose map its last line names, or lies beside it. A map elsewhere is not read.
+func (m *Maps) beside(file string) *Script {
+	info, err := os.Stat(file)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxScript {
+		return nil
+	}
+	named := comment(file, info.Size())
+	if data, ok := strings.CutPrefix(named, "data:"); ok {
+		_, text, ok := strings.Cut(data, "base64,")
+		if !ok {
+			return nil
+		}
+		decoded, err := base64.StdEncoding.DecodeString(strings.TrimSpace(text))
+		if err != nil {
+			return nil
+		}
+		return m.script(decoded, file, file)
+	}
+	at := file + mapEnd
+	if name, err := url.PathUnescape(named); named != "" && err == nil && filepath.IsLocal(filepath.FromSlash(name)) {
+		at = filepath.Join(filepath.Dir(file), filepath.FromSlash(name))
+	}
+	if info, err := os.Stat(at); err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	return m.open(at, file)
+}
+
+var commentWord = []byte("# sourceMappingURL=")
+
+// comment returns the URL of the map that the last line of a script names, "" for none.
+func comment(file string, size int64) string {
+	f, err := os.Open(file)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	tail := make([]byte, min(size, maxComment))
+	if _, err := f.ReadAt(tail, size-int64(len(tail))); err != nil && err != io.EOF {
+		return ""
+	}
+	i := bytes.LastIndex(tail, commentWord)
+	if i < 0 && size > maxComment { // it may be one that has the map itself
+		text := make([]byte, size)
+		if _, err := io.ReadFull(io.NewSectionReader(f, 0, size), text); err != nil {
+			return ""
+		}
+		if i = bytes.LastIndex(text, append(commentWord[:len(commentWord):len(commentWord)], "data:"...)); i < 0 {
+			return ""
+		}
+		tail = text
+	}
+	if i < 0 {
+		return ""
+	}
+	line, _, _ := bytes.Cut(tail[i+len(commentWord):], []byte("\n"))
+	return string(bytes.TrimSpace(line))
+}
+
+// open reads a map of a script.
+func (m *Maps) open(at, script string) *Script {
+	f, err := os.Open(at)
+	if err != nil {
+		m.problem(at + ": " + err.Error())
+		return nil
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || info.Size() > maxMap {
+		m.problem(at + ": too large for a source map")
+		return nil
+	}
+	text := make([]byte, info.Size())
+	if _, err := io.ReadFull(f, text); err != nil {
+		m.problem(at + ": " + err.Error())
+		return nil
+	}
+	return m.script(text, at, script)
+}
+
+// script returns a script with the map of that text.
+func (m *Maps) script(text []byte, at, script string) *Script {
+	of, err := Parse(text)
+	if err != nil {
+		m.problem(at + ": not a source map: " + err.Error())
+		return nil
+	}
+	s := &Script{m: of, path: at, files: &symsrc.Files{Debug: at, DebugStatus: symsrc.OK, ElfStatus: symsrc.OK, Unverified: true}}
+	var code []byte
+	if info, err := os.Stat(script); err == nil && info.Mode().IsRegular() && info.Size() <= maxScript {
+		code, _ = os.ReadFile(script) // without it, less is known
+	}
+	if code == nil || bytes.HasPrefix(code, byteCode) {
+		return s
+	}
+	for line := range bytes.Lines(code) {
+		s.lines = append(s.lines, len(line))
+	}
+	switch id := debugID(code); {
+	case id != "" && of.DebugID != "" && id != of.DebugID:
+		s.files.DebugStatus, s.files.ElfStatus = symsrc.MismatchBuildID, symsrc.MismatchBuildID
+		s.files.Note = at + " has debug ID " + of.DebugID + ", and " + script + " has " + id
+	case id != "" && id == of.DebugID:
+		s.files.Unverified = false
+	}
+	return s
+}
+
+// byteCode begins a file of Hermes' byte code, whose places are offsets (MAGIC in its include/hermes/BCGen/HBC/BytecodeFileFormat.h).
+var byteCode = []byte("\xc6\x1f\xbc\x03\xc1\x03\x19\x1f")
+
+var debugWord = []byte("# debugId=")
+
+// debugID returns the ID that a script states at its end.
+func debugID(text []byte) string {
+	i := bytes.LastIndex(text, debugWord)
+	if i < 0 {
+		return ""
+	}
+	line, _, _ := bytes.Cut(text[i+len(debugWord):], []byte("\n"))
+	return strings.ToLower(string(bytes.TrimSpace(line)))
+}
+
+// At returns the answer for a place in a script: the offset that Pack returns.
+func (s *Script) At(offset uint64) symsrc.Answer {
+	a := symsrc.Answer{Files: s.files}
+	line, column := Unpack(offset)
+	if s.files.DebugStatus != symsrc.OK {
+		return a
+	}
+	if s.lines != nil && (line >= len(s.lines) || column > s.lines[line]) {
+		files := *s.files
+		files.DebugStatus, files.ElfStatus, files.Note = symsrc.MismatchBuildID, symsrc.MismatchBuildID, "the script here has no such place"
+		a.Files = &files
+		return a
+	}
+	o, ok := s.m.At(line, column)
+	if !ok || o.Source == "" {
+		return a
+	}
+	a.Frames = []symsrc.Frame{{Func: o.Function, File: Below(filepath.ToSlash(s.path), o.Source), Line: o.Line, Column: o.Column + 1}}
+	return a
+}
+
+// Pack returns a place in a script as an offset: a line and a column that count from 0.
+func Pack(line, column uint32) uint64 { return uint64(line)<<32 | uint64(column) }
+
+// Unpack returns the place that Pack has packed.
+func Unpack(offset uint64) (line, column int) { return int(offset >> 32), int(uint32(offset)) }

@@ -1,0 +1,94 @@
+package sourcemap
+
+import (
+	"context"
+	"encoding/base64"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"qss-filter/symsrc"
+)
+
+// oneMap has `x();` in the first line of a script come from line 7 of a.ts.
+const oneMap = `{"version":3,"sources":["../src/a.ts"],"names":[],"mappings":"AAMA"`
+
+// TestScript holds how the map of a script is found, and what is said of it.
+func TestScript(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	const end = "}"
+	inline := base64.StdEncoding.EncodeToString([]byte(oneMap + end))
+	beside := write("dist/beside.js", "x();\n")
+	write("dist/beside.js.map", oneMap+end)
+	named := write("dist/named.js", "x();\n//# sourceMappingURL=maps/n.map\n")
+	write("dist/maps/n.map", oneMap+end)
+	outside := write("dist/outside.js", "x();\n//# sourceMappingURL=../../etc/n.map\n")
+	own := write("dist/own.js", "x();\n//# sourceMappingURL=data:application/json;base64,"+inline+"\n")
+	same := write("dist/same.js", "x();\n//# debugId=85314830-023F-4CF1-A267-535F4E37BB17\n")
+	write("dist/same.js.map", oneMap+`,"debugId":"85314830-023f-4cf1-a267-535f4e37bb17"`+end)
+	other := write("dist/other.js", "x();\n//# debugId=11111111-023f-4cf1-a267-535f4e37bb17\n")
+	write("dist/other.js.map", oneMap+`,"debugId":"85314830-023f-4cf1-a267-535f4e37bb17"`+end)
+	damaged := write("dist/damaged.js", "x();\n")
+	write("dist/damaged.js.map", `{"version":3,"sources":[],"mappings":"AAMA"}`)
+	write("maps/app-1a2b.js.map", oneMap+end)
+	write("maps/1/twice.js.map", oneMap+`,"debugId":"1"`+end)
+	write("maps/2/twice.js.map", oneMap+`,"debugId":"2"`+end)
+	source := filepath.ToSlash(filepath.Join(dir, "src/a.ts"))
+	for _, c := range []struct {
+		name, script       string
+		file               string
+		status             symsrc.Status
+		unverified, absent bool
+	}{
+		{"beside it", beside, source, symsrc.OK, true, false},
+		{"as a URL", "file://" + filepath.ToSlash(beside), source, symsrc.OK, true, false},
+		{"named by it", named, filepath.ToSlash(filepath.Join(dir, "dist/src/a.ts")), symsrc.OK, true, false},
+		{"named outside of its tree", outside, "", 0, false, true},
+		{"in it", own, source, symsrc.OK, true, false},
+		{"of its debug ID", same, source, symsrc.OK, false, false},
+		{"of another debug ID", other, "", symsrc.MismatchBuildID, true, false},
+		{"damaged", damaged, "", 0, false, true},
+		{"below a place", "https://example.com/assets/app-1a2b.js?v=2", source, symsrc.OK, true, false},
+		{"two below places", "/srv/twice.js", "", 0, false, true},
+		{"nowhere", "/srv/none.js", "", 0, false, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			maps := New(Options{Places: []string{filepath.Join(dir, "maps")}})
+			s := maps.Script(context.Background(), c.script)
+			if s == nil || c.absent {
+				if (s == nil) != c.absent {
+					t.Fatalf("found %v", s)
+				}
+				return
+			}
+			a := s.At(Pack(0, 0))
+			if a.Files.DebugStatus != c.status || a.Files.Unverified != c.unverified {
+				t.Errorf("%+v", a.Files)
+			}
+			if file := fileOf(a); file != c.file {
+				t.Errorf("from %s, want %s", file, c.file)
+			}
+			if a := s.At(Pack(7, 0)); len(a.Frames) > 0 {
+				t.Errorf("a line that is not there is from %+v", a.Frames)
+			}
+		})
+	}
+}
+
+// fileOf returns the file of an answer, with its place checked.
+func fileOf(a symsrc.Answer) string {
+	if len(a.Frames) != 1 || a.Frames[0].Line != 7 || a.Frames[0].Column != 1 {
+		return ""
+	}
+	return a.Frames[0].File
+}

@@ -1,0 +1,1 @@
+//# sourceMappingURL=file-not-a-string-1.js.map

@@ -1,0 +1,1 @@
+//# sourceMappingURL=ignore-list-empty.js.map

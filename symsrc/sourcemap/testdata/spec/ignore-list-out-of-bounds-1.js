@@ -1,0 +1,1 @@
+//# sourceMappingURL=ignore-list-out-of-bounds-1.js.map

@@ -1,0 +1,1 @@
+//# sourceMappingURL=ignore-list-out-of-bounds-2.js.map

@@ -1,0 +1,1 @@
+//# sourceMappingURL=ignore-list-valid-1.js.map

@@ -1,0 +1,1 @@
+//# sourceMappingURL=ignore-list-wrong-type-2.js.map

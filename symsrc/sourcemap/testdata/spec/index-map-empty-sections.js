@@ -1,0 +1,1 @@
+//# sourceMappingURL=index-map-empty-sections.js.map

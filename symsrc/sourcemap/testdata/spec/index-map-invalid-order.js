@@ -1,0 +1,1 @@
+//# sourceMappingURL=index-map-invalid-order.js.map

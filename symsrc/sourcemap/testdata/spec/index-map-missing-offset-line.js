@@ -1,0 +1,1 @@
+//# sourceMappingURL=index-map-missing-offset-line.js.map

@@ -1,0 +1,1 @@
+//# sourceMappingURL=index-map-offset-column-wrong-type.js.map

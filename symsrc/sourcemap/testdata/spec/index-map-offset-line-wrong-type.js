@@ -1,0 +1,1 @@
+//# sourceMappingURL=index-map-offset-line-wrong-type.js.map

@@ -1,0 +1,1 @@
+//# sourceMappingURL=index-map-wrong-type-map.js.map

@@ -1,0 +1,1 @@
+//# sourceMappingURL=index-map-wrong-type-offset.js.map

@@ -1,0 +1,1 @@
+//# sourceMappingURL=index-map-wrong-type-sections.js.map

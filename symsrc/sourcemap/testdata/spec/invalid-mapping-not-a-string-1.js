@@ -1,0 +1,1 @@
+//# sourceMappingURL=invalid-mapping-not-a-string-1.js.map

@@ -1,0 +1,1 @@
+//# sourceMappingURL=invalid-mapping-segment-column-too-large.js.map

@@ -1,0 +1,1 @@
+//# sourceMappingURL=invalid-mapping-segment-name-index-out-of-bounds.js.map

@@ -1,0 +1,1 @@
+//# sourceMappingURL=invalid-mapping-segment-name-index-too-large.js.map

@@ -1,0 +1,1 @@
+//# sourceMappingURL=invalid-mapping-segment-negative-original-column.js.map

@@ -1,0 +1,1 @@
+//# sourceMappingURL=invalid-mapping-segment-negative-relative-name-index.js.map

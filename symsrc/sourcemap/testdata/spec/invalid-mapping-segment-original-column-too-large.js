@@ -1,0 +1,1 @@
+//# sourceMappingURL=invalid-mapping-segment-original-column-too-large.js.map

@@ -1,0 +1,1 @@
+//# sourceMappingURL=invalid-mapping-segment-original-line-too-large.js.map

@@ -1,0 +1,1 @@
+//# sourceMappingURL=invalid-mapping-segment-source-index-out-of-bounds.js.map

@@ -1,0 +1,1 @@
+//# sourceMappingURL=invalid-mapping-segment-source-index-too-large.js.map

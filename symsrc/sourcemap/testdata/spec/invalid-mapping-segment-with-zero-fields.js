@@ -1,0 +1,1 @@
+//# sourceMappingURL=invalid-mapping-segment-with-zero-fields.js.map

@@ -1,0 +1,1 @@
+//# sourceMappingURL=invalid-vlq-missing-continuation.js.map

@@ -1,0 +1,1 @@
+//# sourceMappingURL=invalid-vlq-non-base64-char-padding.js.map

@@ -1,0 +1,3 @@
+ foo
+ bar
+//# sourceMappingURL=mapping-semantics-column-reset.js.map

@@ -1,0 +1,2 @@
+foo
+//# sourceMappingURL=mapping-semantics-five-field-segment.js.map

@@ -1,0 +1,2 @@
+foo
+//# sourceMappingURL=mapping-semantics-four-field-segment.js.map

@@ -1,0 +1,2 @@
+ 42; 24;
+//# sourceMappingURL=mapping-semantics-relative-1.js.map

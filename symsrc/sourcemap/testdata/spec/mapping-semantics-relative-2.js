@@ -1,0 +1,3 @@
+ foo
+  bar
+//# sourceMappingURL=mapping-semantics-relative-2.js.map

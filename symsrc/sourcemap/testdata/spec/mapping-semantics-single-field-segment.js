@@ -1,0 +1,2 @@
+ 3
+//# sourceMappingURL=mapping-semantics-single-field-segment.js.map

@@ -1,0 +1,1 @@
+//# sourceMappingURL=mappings-missing.js.map

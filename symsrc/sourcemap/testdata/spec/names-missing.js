@@ -1,0 +1,1 @@
+//# sourceMappingURL=names-missing.js.map

@@ -1,0 +1,1 @@
+//# sourceMappingURL=names-not-a-list-2.js.map

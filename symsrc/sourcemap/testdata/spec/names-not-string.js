@@ -1,0 +1,1 @@
+//# sourceMappingURL=names-not-string.js.map

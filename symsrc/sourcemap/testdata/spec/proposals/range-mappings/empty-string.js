@@ -1,0 +1,1 @@
+//# sourceMappingURL=empty-string.js.map

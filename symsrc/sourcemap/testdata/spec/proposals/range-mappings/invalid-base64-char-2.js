@@ -1,0 +1,1 @@
+//# sourceMappingURL=invalid-base64-char-2.js.map

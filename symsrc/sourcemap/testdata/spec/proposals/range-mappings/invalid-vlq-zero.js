@@ -1,0 +1,1 @@
+//# sourceMappingURL=invalid-vlq-zero.js.map

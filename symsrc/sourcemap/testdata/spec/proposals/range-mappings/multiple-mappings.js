@@ -1,0 +1,3 @@
+  
+ "Hello world"; function f() {   }
+//# sourceMappingURL=multiple-mappings.js.map

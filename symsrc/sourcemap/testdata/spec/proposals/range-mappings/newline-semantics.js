@@ -1,0 +1,3 @@
+ 1234
+5678
+//# sourceMappingURL=newline-semantics.js.map

@@ -1,0 +1,3 @@
+  
+ "Hello world"
+//# sourceMappingURL=non-full-line-coverage.js.map

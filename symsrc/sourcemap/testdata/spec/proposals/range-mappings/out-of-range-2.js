@@ -1,0 +1,2 @@
+"foo"
+//# sourceMappingURL=out-of-range-2.js.map

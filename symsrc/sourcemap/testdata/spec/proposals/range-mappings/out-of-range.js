@@ -1,0 +1,2 @@
+"foo"
+//# sourceMappingURL=out-of-range.js.map

@@ -1,0 +1,3 @@
+  
+ "Hello world"
+//# sourceMappingURL=simple.js.map

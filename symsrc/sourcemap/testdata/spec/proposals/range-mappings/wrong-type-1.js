@@ -1,0 +1,1 @@
+//# sourceMappingURL=wrong-type-1.js.map

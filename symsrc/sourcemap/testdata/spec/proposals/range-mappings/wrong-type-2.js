@@ -1,0 +1,1 @@
+//# sourceMappingURL=wrong-type-2.js.map

@@ -1,0 +1,1 @@
+//# sourceMappingURL=wrong-type-3.js.map

@@ -1,0 +1,4 @@
+function baz() {
+  return "baz";
+}
+baz();

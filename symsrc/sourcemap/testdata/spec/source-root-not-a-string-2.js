@@ -1,0 +1,1 @@
+//# sourceMappingURL=source-root-not-a-string-2.js.map

@@ -1,0 +1,1 @@
+//# sourceMappingURL=sources-and-sources-content-both-null.js.map

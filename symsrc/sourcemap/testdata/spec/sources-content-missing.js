@@ -1,0 +1,1 @@
+//# sourceMappingURL=sources-content-missing.js.map

@@ -1,0 +1,1 @@
+//# sourceMappingURL=sources-content-not-a-list-2.js.map

@@ -1,0 +1,1 @@
+//# sourceMappingURL=sources-content-not-string-or-null.js.map

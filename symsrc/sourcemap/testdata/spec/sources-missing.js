@@ -1,0 +1,1 @@
+//# sourceMappingURL=sources-missing.js.map

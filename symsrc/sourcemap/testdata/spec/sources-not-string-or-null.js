@@ -1,0 +1,1 @@
+//# sourceMappingURL=sources-not-string-or-null.js.map

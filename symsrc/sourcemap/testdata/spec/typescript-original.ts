@@ -1,0 +1,5 @@
+type FooArg = string | number;
+function foo(x : FooArg) {
+  return x;
+}
+foo("foo");

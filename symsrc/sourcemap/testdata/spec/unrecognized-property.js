@@ -1,0 +1,1 @@
+//# sourceMappingURL=unrecognized-property.js.map

@@ -1,0 +1,1 @@
+//# sourceMappingURL=valid-mapping-boundary-values.js.map

@@ -1,0 +1,1 @@
+//# sourceMappingURL=valid-mapping-empty-string.js.map

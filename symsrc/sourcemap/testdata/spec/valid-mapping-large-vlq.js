@@ -1,0 +1,1 @@
+//# sourceMappingURL=valid-mapping-large-vlq.js.map

@@ -1,0 +1,1 @@
+//# sourceMappingURL=version-missing.js.map

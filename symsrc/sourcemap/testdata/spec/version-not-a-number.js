@@ -1,0 +1,1 @@
+//# sourceMappingURL=version-not-a-number.js.map

@@ -1,0 +1,1 @@
+//# sourceMappingURL=version-numeric-string.js.map

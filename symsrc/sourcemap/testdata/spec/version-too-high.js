@@ -1,0 +1,1 @@
+//# sourceMappingURL=version-too-high.js.map

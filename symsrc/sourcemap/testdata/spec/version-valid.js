@@ -1,0 +1,1 @@
+//# sourceMappingURL=version-valid.js.map

@@ -1,0 +1,2 @@
+               3
+//# sourceMappingURL=vlq-valid-continuation-bit-present-1.js.map

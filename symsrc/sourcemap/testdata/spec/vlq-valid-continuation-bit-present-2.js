@@ -1,0 +1,4 @@
+
+
+                3
+//# sourceMappingURL=vlq-valid-continuation-bit-present-2.js.map

@@ -1,0 +1,4 @@
+
+
+  4;           3
+//# sourceMappingURL=vlq-valid-negative-digit.js.map

@@ -1,0 +1,2 @@
+               3
+//# sourceMappingURL=vlq-valid-single-digit.js.map
