@@ -24,7 +24,13 @@ type Module struct {
 	// InArchive is the offset of the binary inside Name, in bytes, as in base.apk (offset 0x1b70000); 0 if the log does not
 	// say. If Member is "" it may also be that of a later mapping of the binary.
 	InArchive uint64
+	// Arch is the architecture of a Mach-O file, such as arm64e, and AnyArch if it is one whose architecture the log does not say.
+	// It is "" if the log does not say that the binary is a Mach-O file.
+	Arch string
 }
+
+// AnyArch stands for the architecture of a Mach-O file that is not known.
+const AnyArch = "any"
 
 // Kind says what an address points at.
 type Kind uint8

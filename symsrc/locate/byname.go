@@ -75,7 +75,7 @@ func (s *search) fromIndex(x *index) bool {
 	if x == nil {
 		return false
 	}
-	list := s.in.among(x, x.named(s.name))
+	list := slices.DeleteFunc(s.in.among(x, x.named(s.name)), func(e *entry) bool { return !s.isFormat(e) })
 	if n := s.different(list, nil); n > 1 {
 		s.verdict.ambiguous(n, s.where.base)
 		return true

@@ -13,6 +13,7 @@ import (
 	"qss-filter/symsrc/codeprobe"
 	"qss-filter/symsrc/dwarf"
 	"qss-filter/symsrc/elf"
+	"qss-filter/symsrc/macho"
 	"qss-filter/symsrc/mapped"
 )
 
@@ -89,7 +90,7 @@ func newFileOf(data []byte, split bool, b *budget.File, policy *policy) (f *File
 		}
 	}()
 	f.fingerprint.add(data[:min(len(data), elfHeader)])
-	if f.elf, err = elf.New(data, b, policy.elf); err != nil {
+	if err = f.readHeaders(data, b); err != nil {
 		return nil, err
 	}
 	f.elf.Runtime = f.runtimeFile.elfFile
@@ -105,6 +106,19 @@ func newFileOf(data []byte, split bool, b *budget.File, policy *policy) (f *File
 	}
 	f.code = codeprobe.New(f.elf, &f.dwarf.Frame, f.dynsym, f.symbols.full)
 	return f, nil
+}
+
+// readHeaders reads the headers of an ELF or a Mach-O file.
+func (f *File) readHeaders(data []byte, b *budget.File) (err error) {
+	if !macho.Is(data) {
+		f.elf, err = elf.New(data, b, f.policy.elf)
+		return err
+	}
+	m, err := macho.New(data, b, f.policy.elf)
+	if err == nil {
+		f.elf = m.ELF
+	}
+	return err
 }
 
 // Close unmaps the file. No other method may be called afterwards.

@@ -58,7 +58,7 @@ func New(ctx context.Context, path string, symbols symsrc.Source, o Options) (*S
 		s.module = symsrc.Module{BuildID: id}
 		return s, s.check(ctx, path)
 	}
-	info, err := os.Stat(path)
+	info, err := os.Stat(batch.Path(path))
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, errors.Unwrap(err))
 	}

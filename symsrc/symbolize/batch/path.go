@@ -17,7 +17,7 @@ func Path(name string) string {
 	}
 	process, ok := strings.CutPrefix(path, "/proc/")
 	if !ok {
-		return path
+		return inDSYM(path)
 	}
 	pid, link, _ := strings.Cut(process, "/")
 	if strings.Trim(pid, "0123456789") != "" {
@@ -40,4 +40,22 @@ func Path(name string) string {
 		return target
 	}
 	return path
+}
+
+// inDSYM returns the file with the debug information in the dSYM at path, which is a directory, if it has a single one, otherwise path.
+func inDSYM(path string) string {
+	if filepath.Ext(path) != ".dSYM" {
+		return path
+	}
+	dir := filepath.Join(path, "Contents", "Resources", "DWARF")
+	d, err := os.Open(dir)
+	if err != nil {
+		return path
+	}
+	defer d.Close()
+	list, _ := d.Readdirnames(2)
+	if len(list) != 1 {
+		return path
+	}
+	return filepath.Join(dir, list[0])
 }
