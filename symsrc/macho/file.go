@@ -101,6 +101,9 @@ func (f *File) section(x *section, limits *budget.File) (elf.Section, error) {
 	if !x.isDebug() {
 		s.Flags |= stdelf.SHF_ALLOC
 	}
+	if strings.HasPrefix(x.segment, "__DATA") {
+		s.Flags |= stdelf.SHF_WRITE
+	}
 	if x.isCode() {
 		s.Flags |= stdelf.SHF_EXECINSTR
 	}

@@ -17,7 +17,7 @@ import (
 	"qss-filter/symsrc/mapped"
 )
 
-// File is one ELF file, with the other files of its module. Its methods are safe for concurrent use.
+// File is one ELF or Mach-O file, with the other files of its module. Its methods are safe for concurrent use.
 type File struct {
 	diskFile
 	symbols
@@ -33,6 +33,7 @@ type File struct {
 	runtimeFile runtimeFile
 	deps        dependencies
 	prefetch    prefetch
+	objects     linkedObjects
 	folds       folds
 	index       *moduleIndex // of the module that this file answers for; nil if it has none
 
@@ -81,7 +82,7 @@ func withStatus(err error) error {
 // newFileOf reads the headers of an ELF file with the given bytes. With split set, only its split units are used.
 func newFileOf(data []byte, split bool, b *budget.File, policy *policy) (f *File, err error) {
 	f = &File{policy: policy}
-	f.data, f.symbols.of, f.runtimeFile.of = data, f, f
+	f.data, f.symbols.of, f.runtimeFile.of, f.objects.of = data, f, f, f
 	f.names.Budget = b
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -116,7 +117,7 @@ func (f *File) readHeaders(data []byte, b *budget.File) (err error) {
 	}
 	m, err := macho.New(data, b, f.policy.elf)
 	if err == nil {
-		f.elf = m.ELF
+		f.elf, f.objects.macho = m.ELF, m
 	}
 	return err
 }
