@@ -18,6 +18,7 @@ import (
 	"qss-filter/symsrc/dumpsym"
 	"qss-filter/symsrc/locate"
 	"qss-filter/symsrc/symbolize"
+	"qss-filter/symsrc/symbolize/batch"
 )
 
 // symbolizeCommand is `qss-filter symbolize FILE [0xADDR…]`.
@@ -51,7 +52,8 @@ func symbolizeCommand(fs *cli.Flags) cli.Run {
 // is searched for symbols, and for an address that names its file.
 func fileOf(s *chain.Options, args []string) (file string, addresses []string) {
 	file = args[0]
-	st, missing := os.Stat(file)
+	path := batch.Module(file, "").Name
+	st, missing := os.Stat(path)
 	switch {
 	case missing == nil && st.IsDir():
 		s.Files.Symbols = append(s.Files.Symbols, file)
@@ -59,7 +61,7 @@ func fileOf(s *chain.Options, args []string) (file string, addresses []string) {
 	case missing != nil && strings.Contains(file, "@"):
 		return "", args
 	case missing == nil || !isBuildID(file):
-		s.Files.Arguments = []string{file}
+		s.Files.Arguments = []string{path}
 	}
 	return file, args[1:]
 }
@@ -81,7 +83,7 @@ func warnOfOthers(s *chain.Options, file string) {
 
 // isBuildID reports whether an argument that is no file is a build ID.
 func isBuildID(text string) bool {
-	id, ok := symsrc.ParseBuildID(text)
+	id, ok := symsrc.ParseUUID(text)
 	return ok && len(id) >= 4
 }
 

@@ -40,7 +40,11 @@ var (
 	// decimalOffset is in the libraries of MATLAB, whose names end in that.
 	decimalOffset = match.Literal{Text: ".so+0", After: match.Digit, When: match.Always}
 	signatureWord = match.Literal{Text: "StacktraceAddressSignature:", When: match.Always, Fits: beforePaths}
-	number        = match.Literal{Text: "#", After: match.Digit, When: match.Renumbering}
+	// decimalPlus is in frames of Darwin.
+	decimalPlus = match.Literal{Text: " + ", After: match.Digit, When: match.Always, Fits: followsAddress}
+	missingWord = match.Literal{Text: " (Missing UUID ", After: match.Hex, When: match.Always}
+	imageKey    = match.Literal{Text: `"imageOffset":`, When: match.Absolute}
+	number      = match.Literal{Text: "#", After: match.Digit, When: match.Renumbering}
 )
 
 func stopAt(l ...match.Literal) []match.Literal { return l }
@@ -81,6 +85,16 @@ func endsOffset(line []byte, at int) bool {
 func endsSpacedOffset(line []byte, at int) bool {
 	end := scan.HexEnd(line, at+len("+ 0x"))
 	return mayEnd(line, end) || line[end] == ')' || scan.Has(line, end, " (0x") || scan.EndsWith(line, 0, at, "] ")
+}
+
+// followsAddress reports whether a decimal offset may be that of a frame of Darwin, which has the address with all its digits, or where the
+// image begins.
+func followsAddress(line []byte, at int) bool {
+	end := at + len(" + ")
+	for end < len(line) && scan.IsDigit(line[end]) {
+		end++
+	}
+	return (mayEnd(line, end) || line[end] == ')') && bytes.Contains(line[:at], hexPrefix)
 }
 
 // endsBracket reports whether `[0x…` is closed, and stands where a frame has it: at the end of the line, before this filter's answer, or after

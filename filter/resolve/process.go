@@ -26,6 +26,8 @@ type Process struct {
 	buildIDs map[string]symsrc.BuildID
 	// bases are modules by where they are mapped, of a log whose frames name them so.
 	bases map[uint64]symsrc.Module
+	// images are modules by their numbers in a list of images, of a report in JSON whose frames name them so.
+	images []symsrc.Module
 	// loaded are the names of those that stand below the frames of their modules.
 	loaded []string
 	// reported is set after the headline of a crash report, until the report names the process.
@@ -269,6 +271,9 @@ func (o *Processes) addBuildID(p *Process, name string, id symsrc.BuildID) {
 	}
 	p.buildIDs[name] = id
 }
+
+// SetImages sets the modules by their numbers in a list of images.
+func (p *Process) SetImages(images []symsrc.Module) { p.images = images }
 
 // AddLoaded notes the build IDs of modules whose frames stand above them, by the names of their files, until DropLoaded.
 func (o *Processes) AddLoaded(p *Process, name string, id symsrc.BuildID) {
