@@ -97,7 +97,9 @@ func (s *queries) absoluteAddress(t *Thread, text []byte, fr *parse.Frame) (addr
 	}
 	if (fr.Space == symsrc.InImage || fr.Space == symsrc.InText || fr.Arch != "" && fr.Base == frame.FromSymbol) && !fr.Addr.Empty() && t.Space.Listed() {
 		addr, _, _ = scan.Address(fr.Addr.Of(text), 0)
-		_, ok = t.Space.Resolve(addr)
+		if _, ok = t.Space.Resolve(addr); !ok && fr.Arch != "" {
+			_, addr, ok = authenticated(t.Process, addr)
+		}
 	}
 	return addr, ok
 }
