@@ -191,7 +191,7 @@ func (a *attempt) body(resp *http.Response) (*body, *failure) {
 		head, err = in.Peek(4)
 	}
 	switch {
-	case string(head) == "\x7fELF", a.f.kind.isSource() && (encoding == "" || encoding == "identity" || encoding == "gzip") && (err == nil || errors.Is(err, io.EOF)):
+	case locate.IsObject(head), a.f.kind.isSource() && (encoding == "" || encoding == "identity" || encoding == "gzip") && (err == nil || errors.Is(err, io.EOF)):
 		return &body{in, size, max(size, resp.ContentLength, 0)}, nil
 	case err != nil && !errors.Is(err, io.EOF):
 		return nil, trouble("cut off: %v", err)
