@@ -156,7 +156,7 @@ func (b BuildID) Unreadable() *Files {
 		return nil
 	}
 	if b == MachO {
-		return &Files{ElfStatus: NotFound, DebugStatus: NotFound, Note: "a Mach-O file of Darwin, and the log has no build ID"}
+		return &Files{ElfStatus: NotFound, DebugStatus: NotFound, Note: "a Mach-O file of Darwin, and the log has no UUID of it"}
 	}
 	return &Files{ElfStatus: MismatchBuildID, DebugStatus: MismatchBuildID, Note: "the build ID in the log cannot be read: " + Visible(written)}
 }

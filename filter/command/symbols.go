@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -61,6 +62,9 @@ func fileOf(s *chain.Options, args []string) (file string, addresses []string) {
 	case missing != nil && strings.Contains(file, "@"):
 		return "", args
 	case missing == nil || !isBuildID(file):
+		if same, err := filepath.Abs(file); err == nil && same == path {
+			path = file // as it was written, for messages
+		}
 		s.Files.Arguments = []string{path}
 	}
 	return file, args[1:]

@@ -11,7 +11,7 @@ import (
 var topicFiles embed.FS
 
 // topicNames are the topics of help, in its order.
-var topicNames = []string{"android", "ci", "tree", "llvm-symbolizer", "addresses", "symbols", "formats", "printing", "output", "json",
+var topicNames = []string{"android", "apple", "ci", "tree", "llvm-symbolizer", "addresses", "symbols", "formats", "printing", "output", "json",
 	"configuration", "fleet", "imports", "limits", "security", "benchmarks"}
 
 // topics returns the topics of help. Each describes itself in its title.

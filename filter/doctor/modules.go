@@ -100,6 +100,7 @@ func (m *examined) used() string {
 func wrongStart(head []byte) (what, todo string) {
 	for _, m := range [...]struct{ magic, what, todo string }{
 		{"\x7fELF", "an ELF file, not a log", "qss-filter symbolize %s 0xADDRESS ..., or qss-filter where %s"},
+		{"\xcf\xfa\xed\xfe", "a Mach-O file, not a log", "qss-filter symbolize %s 0xADDRESS ..., or qss-filter where %s"},
 		{"\x1f\x8b", "compressed (gzip)", "gzip -dc %s | qss-filter"},
 		{"\xfd7zXZ\x00", "compressed (xz)", "xz -dc %s | qss-filter"},
 		{"\x28\xb5\x2f\xfd", "compressed (zstd)", "zstd -dc %s | qss-filter"},

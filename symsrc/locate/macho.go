@@ -137,6 +137,9 @@ func (s *search) probeFat(p place) (*found, error) {
 	return f, nil
 }
 
+// noMachO says why a module of Darwin is not found.
+const noMachO = "no Mach-O file has the name, and the log has no UUID"
+
 // isArch reports whether a file of an architecture, which is "" for an ELF file, may be the module.
 func (s *search) isArch(arch string) bool {
 	switch s.arch {

@@ -69,6 +69,9 @@ func (s *search) run() *symsrc.Files {
 		s.byID()
 	}
 	files := v.files(s.first())
+	if s.arch != "" && files.ElfStatus == symsrc.NotFound && v.any() == nil {
+		files.Note = noMachO
+	}
 	if files.DebugStatus != symsrc.OK {
 		s.symbolFiles(files)
 	}
