@@ -57,6 +57,9 @@ func (f *File) order() binary.ByteOrder {
 
 // entry reads the entry at the start of b.
 func (f *File) entry(order binary.ByteOrder, b []byte) nlist {
+	if f.is64 && !f.big { // nearly all files
+		return nlist{binary.LittleEndian.Uint32(b), b[4], b[5], binary.LittleEndian.Uint16(b[6:]), binary.LittleEndian.Uint64(b[8:])}
+	}
 	n := nlist{name: order.Uint32(b), typ: b[4], sect: b[5], desc: order.Uint16(b[6:])}
 	if f.is64 {
 		n.value = order.Uint64(b[8:])
@@ -203,26 +206,10 @@ func (f *File) write(list []named, starts []uint64) []byte {
 		bounds = append(bounds, list[i].value)
 	}
 	bounds = append(bounds, starts...)
-	slices.Sort(bounds)
-	bounds = slices.Compact(bounds)
-	ends := make([]uint64, len(list))
-	// Most tables are sorted by address, in a few runs: the next bound is near the last one.
-	at := 0
-	for i := range list {
-		v := list[i].value
-		if at >= len(bounds) || bounds[at] > v || at+8 < len(bounds) && bounds[at+8] <= v {
-			at, _ = slices.BinarySearch(bounds, v)
-		}
-		for at < len(bounds) && bounds[at] <= v {
-			at++
-		}
-		x := &f.sections[list[i].sect-1]
-		end := x.addr + x.size
-		if at < len(bounds) {
-			end = min(end, bounds[at])
-		}
-		ends[i] = end
+	if !slices.IsSorted(bounds) {
+		slices.Sort(bounds)
 	}
+	bounds = slices.Compact(bounds)
 	order := f.order()
 	size := stdelf.Sym32Size
 	if f.is64 {
@@ -232,9 +219,26 @@ func (f *File) write(list []named, starts []uint64) []byte {
 	// functions without names may follow.
 	sure := len(starts) > 0 || f.DebugOnly || f.typ == typeObject
 	out := make([]byte, size*(len(list)+1))
+	isCode := make([]bool, len(f.sections))
+	for i := range isCode {
+		isCode[i] = f.sections[i].isCode()
+	}
+	// Most tables are sorted by address, in a few runs: the next bound is near the last one.
+	at := 0
 	for i, n := range list {
 		b := out[size*(i+1):]
-		isCode := f.sections[n.sect-1].isCode()
+		if at >= len(bounds) || bounds[at] > n.value || at+8 < len(bounds) && bounds[at+8] <= n.value {
+			at, _ = slices.BinarySearch(bounds, n.value)
+		}
+		for at < len(bounds) && bounds[at] <= n.value {
+			at++
+		}
+		x := &f.sections[n.sect-1]
+		end := x.addr + x.size
+		if at < len(bounds) {
+			end = min(end, bounds[at])
+		}
+		isCode := isCode[n.sect-1]
 		info := byte(stdelf.STT_OBJECT)
 		if isCode {
 			info = byte(stdelf.STT_FUNC)
@@ -242,9 +246,16 @@ func (f *File) write(list []named, starts []uint64) []byte {
 		if !n.local {
 			info |= byte(stdelf.STB_GLOBAL) << 4
 		}
-		length := ends[i] - n.value
+		length := end - n.value
 		if !sure && isCode {
 			length = 0
+		}
+		if f.is64 && !f.big {
+			binary.LittleEndian.PutUint32(b, n.name)
+			b[4], b[6] = info, n.sect
+			binary.LittleEndian.PutUint64(b[8:], n.value)
+			binary.LittleEndian.PutUint64(b[16:], length)
+			continue
 		}
 		order.PutUint32(b, n.name)
 		if f.is64 {
