@@ -55,13 +55,20 @@ func (o *linkedObjects) unitFor(addr uint64) (*dwarf.Unit, uint64) {
 	if !ok || !unique {
 		return nil, addr
 	}
-	if object.Modified == 0 { // nothing else says that the object is the one that was linked
+	if object.Modified == 0 { // little else says that the object is the one that was linked
 		if is, found := x.symtab.At(at); !found || is.Size != size {
 			return nil, addr
 		}
 	}
 	at += addr - start
-	return x.dwarf.UnitFor(at), at
+	u := x.dwarf.UnitFor(at)
+	if u == nil {
+		return nil, addr
+	}
+	if frames := u.Frames(at, true, true); len(frames) == 0 || frames[len(frames)-1].Func == "" {
+		return nil, addr // padding after the function, which has a line in an object
+	}
+	return u, at
 }
 
 // file returns an object, or nil if it is not there, or is not the one that was linked. It is opened once.
@@ -114,6 +121,10 @@ func (f *File) newObject(object *macho.Object, arch string, data []byte, stat fs
 			data = data[s.Offset : s.Offset+s.Size]
 			break
 		}
+	}
+	// lld writes no times: then one that was modified after the program is not the one that was linked.
+	if object.Modified == 0 && (f.stat == nil || stat.ModTime().After(f.stat.ModTime())) {
+		return nil, errOtherObject
 	}
 	if object.Member != "" {
 		var ok bool

@@ -69,7 +69,7 @@ var darwinCases = []struct {
 	addresses  int
 	goal       goal
 }{
-	{"dsym-cold", "one address of a dSYM of 48 MB", 1, goal{4, 0.6}},
+	{"dsym-cold", "one address of a dSYM of 48 MB", 1, goal{2, 0.6}},
 	{"dsym-1000", "1,000 addresses of it", 1000, goal{4, 0.5}},
 	{"dsym-100k", "100,000 addresses of it", 100000, goal{1.5, 0.7}},
 }
