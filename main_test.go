@@ -180,6 +180,7 @@ var owners = map[string]string{
 	"github.com/dgraph-io/badger":      "symsrc/cache/",
 	"github.com/fatih/color":           "sgr/",
 	"github.com/google/pprof":          "filter/importer/",
+	"github.com/mattn/go-runewidth":    "sgr/width.go",
 	"github.com/nats-io/":              "filter/worker/",
 	"github.com/ncruces/go-sqlite3":    "filter/importer/",
 	"github.com/pierrec/lz4":           "symsrc/unpack/",

@@ -21,6 +21,7 @@ import (
 	"qss-filter/filter/tree"
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/meter"
+	"qss-filter/symsrc/sources"
 )
 
 // job is a run of the filter.
@@ -50,6 +51,10 @@ func (j *job) run() (status int, err error) {
 		}
 	}()
 	o.Palette, o.Screen, o.Count = j.palette(), j.screen(), j.summarizes() || j.style.failUnresolved != failNever
+	if o.Screen != nil && !j.flags.Has("source") {
+		o.Screen.FirstSource, o.SourceLines = true, 3
+		o.Sources = sources.New(j.symbols.Sources) // those that are here: nobody has asked for more
+	}
 	j.wholeFiles(&o)
 	found, err := newFound(j.style.annotate, j.style.findings, o.Names, os.Stderr)
 	if err != nil {

@@ -69,6 +69,9 @@ func isRustType(of string) bool {
 	if of == "" || strings.IndexByte("&*[(", of[0]) >= 0 {
 		return true
 	}
+	if of[0] == '<' { // a type in a function of another: <std::T>::f::Inner
+		return ofRust(of, "")
+	}
 	if strings.IndexFunc(of, func(r rune) bool { return r == ':' || r == '<' }) < 0 { // of no crate
 		return len(of) == 1 || of == strings.ToLower(of)
 	}
