@@ -58,7 +58,7 @@ var Program = cli.Program{
 		{Name: "worker", About: "annotates the logs of a fleet, from and to NATS JetStream", Common: workerCommon, Setup: workerCommand},
 		{Name: "publish", About: "sends a log to NATS JetStream, for workers", Setup: publishCommand},
 		{Name: "schema", About: "prints the JSON Schema of what --json writes", Setup: schemaCommand},
-		{Name: "cache", Args: "stats|clear|path", Least: 1, Most: 2, About: "looks after the answers that are kept", Setup: cacheCommand,
+		{Name: "cache", Args: "stats|clear|path", Least: 1, Most: 2, About: "shows, clears or locates the cache", Setup: cacheCommand,
 			Config: func(fs *cli.Flags) bool { return !slices.Contains(fs.Args(), "serve") }}, // filters start it, with all its flags
 	},
 }
@@ -121,8 +121,8 @@ func nearby() (dirs []string) {
 // symbolFlags adds the flags of symbols.
 func symbolFlags(fs *cli.Flags, s *chain.Options, more ...func(*flag.FlagSet)) {
 	fs.Register(append(more, with(chainFlags, s))...)
-	fs.Repeated("obj", "symbols", "map", "debug-file-directory", "debug-root", "rootfs", "debuginfod", "source-root")
-	fs.Hide(otherSymbolFlags...)
+	fs.Repeated("obj", "symbols", "mapping", "map", "proguard", "debug-file-directory", "debug-root", "rootfs", "debuginfod", "source-root")
+	fs.Hide(append(mappingNames, otherSymbolFlags...)...)
 }
 
 // namedLLVM reports whether the program was started as llvm-symbolizer.

@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"errors"
+	"flag"
 	"os"
 	"os/signal"
 	"syscall"
@@ -19,7 +20,7 @@ func workerCommand(fs *cli.Flags) cli.Run {
 	fs.Group("Fleet")
 	fs.Register(with(workerFlags, &o))
 	symbolFlags(fs, c.symbols, with(programFlags, &c.symbols.Programs), with(sourceFlags, &c.symbols.Sources), with(javaFlags, c.symbols))
-	fs.Register(with(filterFlags, &c.options), c.format.register)
+	fs.Register(func(set *flag.FlagSet) { filterFlags(set, &c.options, &c.symbols.Sources) }, c.format.register)
 	c.styleFlags(fs)
 	streamRules(fs)
 	return logged(&o.Connection, func() (int, error) {

@@ -102,7 +102,7 @@ func warn(message string) {
 
 // optionFlags are the flags of the options that errors name.
 var optionFlags = map[string]string{
-	"filter.Maps": "maps", "javamap.Files": "map", "filter.DumpContext": "dump-context",
+	"filter.Maps": "maps", "javamap.Files": "mapping", "filter.DumpContext": "dump-context",
 	"importer.Kind": "from-kind", "importer.Offsets": "offsets", "importer.Pprof": "pprof", "importer.Folded": "folded",
 	"worker.Key": "key", "worker.Out": "out", "worker.Partitions": "partitions", "worker.Stream": "stream", "worker.Durable": "durable",
 	"worker.OutStream": "out-stream", "worker.Filters": "filters", "worker.Replicas": "replicas", "worker.Parallel": "workers-per-host",
@@ -117,11 +117,11 @@ var optionFlags = map[string]string{
 
 // optionAdvice says which flags avoid errors.
 var optionAdvice = map[string]string{
-	"tree.Follow":     "--follow reads it",
+	"tree.Follow":     "--follow-links reads it",
 	"tree.Verbose":    "--verbose lists them, --include=GLOB reads them",
 	"importer.Kind":   "--from-kind names the kind",
 	"worker.Durable":  "--durable sets another one",
-	"cache.Dir":       "--cache-dir uses another directory, --no-cache none",
+	"cache.Dir":       "choose another with --cache-dir, or none with --no-cache",
 	"debuginfod.Wait": "--debuginfod-timeout",
 	"addr2line.Path":  "--backend=PROGRAM names another",
 }
@@ -200,7 +200,7 @@ func (e *namedError) Unwrap() error { return e.err }
 // Advice for modules without names and for missing source files.
 const (
 	symbolsAdvice = "; pass --symbols DIR where its unstripped file is"
-	sourceAdvice  = "; pass --source-root DIR or --path-map FROM=TO"
+	sourceAdvice  = "; pass --path-map DIR or --path-map FROM=TO"
 )
 
 // frames returns a number of frames in words.

@@ -261,8 +261,38 @@ func leftBehind(processes string, waiting bool) {
 	complain("the command has ended; its output is still held by %s and no longer waited for (--linger=forever waits)", processes)
 }
 
+// follow carries a log that grows through s, until a signal ends the program.
+func (j *job) follow(s *stream.Stream) (status int) {
+	defer abandonOn(s, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	r, w, err := os.Pipe() // whose reader can tell that nothing comes
+	if err != nil {
+		complain("%v", err)
+		return cli.Failed
+	}
+	defer r.Close()
+	followed := make(chan error, 1)
+	go func() {
+		defer w.Close()
+		followed <- stream.Follow(ctx, j.inputs[0], w, warn)
+	}()
+	if err := s.Run(ctx, r, j.out); err != nil {
+		j.symbols.Hurry()
+		return unwritten(err)
+	}
+	if err := <-followed; err != nil {
+		complain("%v", inputProblem(err))
+		return inputStatus(err)
+	}
+	return cli.OK
+}
+
 // stream carries the inputs through s.
 func (j *job) stream(s *stream.Stream) (status int) {
+	if j.style.follow {
+		return j.follow(s)
+	}
 	defer abandonOn(s, syscall.SIGTERM, syscall.SIGHUP)()
 	drain := func(in *os.File) (restore func()) {
 		if isTerminal(in) {
@@ -309,7 +339,7 @@ func unwritten(err error) (status int) {
 
 // live reports whether the log is written while it is read: by a command, or into a pipe or a device.
 func (c *config) live() bool {
-	return len(c.command) > 0 || slices.ContainsFunc(c.inputs, func(name string) bool {
+	return len(c.command) > 0 || c.style.follow || slices.ContainsFunc(c.inputs, func(name string) bool {
 		info, err := os.Stdin.Stat()
 		if name != "-" {
 			info, err = os.Stat(name)
