@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -104,8 +103,9 @@ func pathMap(n *print.Names, roots *sources.Options) func(value string) error {
 		switch {
 		case from == "":
 			return errors.New("want FROM=TO, or a directory of sources")
+		case !ok && addRoot(roots, value) != nil:
+			return errors.New("want FROM=TO, or a directory of sources")
 		case !ok:
-			return addRoot(roots, value)
 		case to == "":
 			n.Strip = append(n.Strip, from)
 		default:
@@ -243,7 +243,7 @@ func importFlags(fs *flag.FlagSet, o *importer.Options) {
 		o.Threads, err = threads(ids)
 		return err
 	})
-	fs.DurationVar(&o.MinDuration, "min-duration", 0, "Scaler: hide calls that took less than `DURATION`")
+	fs.Var((*timeValue)(&o.MinDuration), "min-duration", "Scaler: hide calls that took less than `DURATION`")
 	fs.Int64Var(&o.PID, "pid", 0, "ChopStiX: only the sessions of process `PID`")
 	fs.IntVar(&o.Session, "session", 0, "ChopStiX: only session `N`, counted from 1")
 	fs.BoolVar(&o.WriteCounts, "write-counts", false, "ChopStiX: fill the annotation tables of a copy, NAME.counts.db")
@@ -369,11 +369,8 @@ func debuginfodFlags(fs *flag.FlagSet, o *debuginfod.Options) {
 	action(fs, "no-debuginfod", "the same as --debuginfod=off, as llvm has it", func() { o.Off = true })
 	fs.Func("debuginfod-timeout", "wait for servers no longer than `TIME` in all; downloads go on after it [default: 10s, 50ms for a pipe or command]",
 		func(value string) error {
-			d, err := time.ParseDuration(value)
-			if seconds, e := strconv.ParseFloat(value, 64); e == nil {
-				d, err = time.Duration(min(seconds*float64(time.Second), math.MaxInt64/2)), nil
-			}
-			if err != nil || d < 0 {
+			d, err := parseTime(value)
+			if err != nil {
 				return errors.New("want a time such as 30s or 5m, or 0 to wait for nothing")
 			}
 			o.Wait = cmp.Or(d, -1)
@@ -424,10 +421,8 @@ func sourceFlags(fs *flag.FlagSet, o *sources.Options) {
 
 // addRoot adds a directory in which source files are searched.
 func addRoot(o *sources.Options, dir string) error {
-	if st, err := os.Stat(dir); err != nil {
-		return err
-	} else if !st.IsDir() {
-		return fmt.Errorf("%s is not a directory", dir)
+	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
+		return errors.New("want a directory of sources")
 	}
 	o.Roots = append(o.Roots, dir)
 	return nil
@@ -470,7 +465,8 @@ func workerFlags(fs *flag.FlagSet, o *worker.Options) {
 	fs.IntVar(&o.Filters, "filters", 4096, "hold at most `N` processes in memory; the others are restored when they write again")
 	o.Memory = worker.DefaultMemory
 	fs.Var((*bytesValue)(&o.Memory), "filters-memory", "hold at most `SIZE` of them, such as 2G; those that have been silent longest go first")
-	fs.DurationVar(&o.Idle, "idle", time.Second, "hold a line for `TIME` where the next one may belong to it")
+	o.Idle = time.Second
+	fs.Var((*timeValue)(&o.Idle), "idle", "hold a line for `TIME` where the next one may belong to it")
 	fs.StringVar(&o.Metrics, "metrics", "", "`ADDRESS` to serve /metrics and /healthz at, such as :9464")
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/signal"
@@ -31,6 +32,7 @@ type job struct {
 	meter   *meter.Meter
 	filters []*filter.Filter
 	figures []func() meter.Figures // of the streams
+	headed  bool                   // the name of an input was written
 }
 
 // run runs the filter.
@@ -186,7 +188,7 @@ func (j *job) redirect() error {
 	if err != nil {
 		return fmt.Errorf("--output %w", err)
 	}
-	j.out = out
+	j.out, outputName = out, j.output
 	return nil
 }
 
@@ -255,10 +257,10 @@ func ownMaps(o *filter.Options, maps *child.Maps) {
 func leftBehind(processes string, waiting bool) {
 	processes = cmp.Or(processes, "processes that it has left behind")
 	if waiting {
-		complain("the command has ended; waiting for its output to be closed by %s (Ctrl-C ends that)", processes)
+		inform("the command has ended; waiting for its output to be closed by %s (Ctrl-C ends that)", processes)
 		return
 	}
-	complain("the command has ended; its output is still held by %s and no longer waited for (--linger=forever waits)", processes)
+	inform("the command has ended; its output is still held by %s and no longer waited for (--linger=forever waits)", processes)
 }
 
 // follow carries a log that grows through s, until a signal ends the program.
@@ -318,6 +320,17 @@ func (j *job) begin(name string, info fs.FileInfo) {
 			f.Input(name)
 		}
 	}
+	if len(j.inputs) > 1 && j.options.JSON == nil && isTerminal(j.out) && !j.style.llvm {
+		if name == "-" {
+			name = "standard input"
+		}
+		heading := "==> " + symsrc.Visible(name) + " <==\n" // as head and tail have it
+		if j.headed {
+			heading = "\n" + heading
+		}
+		j.headed = true
+		_, _ = io.WriteString(j.out, heading) // the next write fails, too
+	}
 }
 
 // writtenAt returns when a log was written, as far as its file says.
@@ -333,9 +346,12 @@ func unwritten(err error) (status int) {
 	if p, ok := errors.AsType[*fs.PathError](err); ok { // its path is /dev/stdout, whatever that is
 		err = &stream.WriteError{Err: p.Err}
 	}
-	complain("write standard output: %v", errors.Unwrap(err))
+	complain("write %s: %v", cmp.Or(outputName, "standard output"), errors.Unwrap(err))
 	return cli.Failed
 }
+
+// outputName is the file of --output, "" for standard output.
+var outputName string
 
 // live reports whether the log is written while it is read: by a command, or into a pipe or a device.
 func (c *config) live() bool {
@@ -452,7 +468,7 @@ func drain() (restore func()) { return drainWith(func() {}, func() {}) }
 func drainWith(interrupted, abandon func()) (restore func()) {
 	return drainOnInterrupt(interrupted, func() {
 		if isTerminal(os.Stderr) {
-			complain("the input is still open; Ctrl-C again stops at once")
+			inform("the input is still open; Ctrl-C again stops at once")
 		}
 	}, func() {
 		abandon()

@@ -104,6 +104,7 @@ func (c *config) register(fs *cli.Flags) {
 		set.BoolVar(&c.tree.Benchmark, "benchmark", false, "the same as --stats, as QSS has it")
 	})
 	fs.Hide("benchmark", coreFlag, "source-root", "stats")
+	fs.Optional("summary", "always")
 	fs.Seldom(seldomFlags...)
 	c.ownFlags(fs)
 	fs.Word(&c.style.annotate, "annotate", "mark the first line of your own code for each fault for `CI`, on standard error: auto, off, github, azure", "auto", "off", "github", "azure")
@@ -162,7 +163,9 @@ func (c *config) check() error {
 	messages.Store(theme(os.Stderr, c.style.color))
 	c.inputs = c.flags.Args()
 	if !namedLLVM() {
-		c.inputs, c.command = c.flags.Split()
+		if c.inputs, c.command = c.flags.Split(); c.command != nil && len(c.command) == 0 {
+			return errors.New("want a command after --")
+		}
 	}
 	if len(c.inputs) > 0 && !namedLLVM() {
 		switch {
@@ -219,7 +222,7 @@ func (c *config) filterOptions() (o filter.Options, end func(), err error) {
 	}
 	o.Names.Short = c.style.names == "short"
 	o.Names.Base, o.Names.Relative = c.llvm.Basenames, c.llvm.RelativeNames
-	o.Warn, o.Narrow, o.Trust, o.Insisting = warn, isTerminal(c.out), howToTrust, insisting
+	o.Warn, o.Narrow, o.Trust, o.Insisting = warn, true, howToTrust, insisting
 	if c.live() && isTerminal(os.Stderr) && !c.style.quiet && c.style.summary != "never" {
 		c.hints = &hints{}
 		o.Missing = c.hints.missing

@@ -29,6 +29,9 @@ func symbolizeCommand(fs *cli.Flags) cli.Run {
 	symbolFlags(fs, s)
 	return func() (int, error) {
 		file, addresses := fileOf(s, fs.Args())
+		if len(addresses) == 0 && isTerminal(os.Stdin) {
+			warn("reading addresses from standard input, which is the keyboard; Ctrl-D ends it")
+		}
 		warnOfOthers(s, file)
 		source, end, err := s.Source()
 		if err != nil {
@@ -127,6 +130,9 @@ func doctorCommand(fs *cli.Flags) cli.Run {
 		}
 		if path := pathOf(os.Stdin); c.inputs[0] == "-" && path != "" && len(c.command) == 0 {
 			c.inputs[0] = path
+		}
+		if c.inputs[0] == "-" && len(c.command) == 0 && isTerminal(os.Stdin) {
+			warn("reading a log from standard input, which is the keyboard; Ctrl-D ends it")
 		}
 		o := c.options
 		o.Trust = howToTrust

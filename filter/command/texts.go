@@ -81,7 +81,7 @@ var habits = map[string]string{
 	"e": "give the file with --symbols FILE, or use 'qss-filter symbolize FILE'", "exe": "give the file with --symbols FILE",
 	"i": "inlined functions are always shown",
 	"p": "give the directory with --symbols DIR", "file": "give the log's name without a flag", "input": "give the log's name without a flag",
-	"sym": "use ndk-stack's directory with --symbols DIR", "dump": "give the log's name without a flag",
+	"sym": "name the directory of ndk-stack's -sym with --symbols DIR", "dump": "give the log's name without a flag",
 	"symbol-path": "use --symbols DIR", "symbol-dir": "use --symbols DIR", "symdir": "use --symbols DIR", "sympath": "use --symbols DIR",
 	"log": "give the log's name without a flag", "in": "give the log's name without a flag",
 	"r": "'qss-filter tree DIR --output OUT' reads the logs in a directory", "recursive": "'qss-filter tree DIR --output OUT' reads the logs in a directory",

@@ -139,7 +139,7 @@ func (c *config) completeReport() {
 func (c *config) each(run func(context.Context) error) (status int, err error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	c.tree.Stderr, c.tree.Named, c.tree.Prefix = os.Stderr, named, messages.Load().Alert("qss-filter:")
+	c.tree.Stderr, c.tree.Named, c.tree.Prefix = os.Stderr, named, messages.Load().Quiet("qss-filter:")
 	err = run(ctx)
 	_, wrong := errors.AsType[*symsrc.OptionError](err)
 	switch {

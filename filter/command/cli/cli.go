@@ -345,6 +345,9 @@ func (p *Program) misused(c *Command, err error) (status int, _ error) {
 
 // explained returns the error of a flag's value as --flag=value: reason.
 func explained(err error) error {
+	if lacks, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
+		return fmt.Errorf("%s: want a value", dashed([]string{lacks.GetSpecifiedName()}, ""))
+	}
 	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		reason := bad.Unwrap()
 		_, number := errors.AsType[*strconv.NumError](reason)
