@@ -167,7 +167,7 @@ func TestMessagesInColor(t *testing.T) {
 	} {
 		run := func(terminal bool) string {
 			cmd := exec.Command("qss-filter", strings.Fields(c.args)...)
-			cmd.Env = append(os.Environ(), "TERM=xterm", "NO_COLOR=", "FORCE_COLOR=", c.env)
+			cmd.Env = append(os.Environ(), "TERM=xterm", "NO_COLOR=", "FORCE_COLOR=", "QSS_FILTER_PAGER=cat", c.env)
 			if !terminal {
 				out, _ := cmd.CombinedOutput()
 				return string(out)

@@ -33,7 +33,7 @@ import (
 // filterFlags adds the flags that set the options of a filter.
 func filterFlags(fs *flag.FlagSet, o *filter.Options, roots *sources.Options) {
 	addressFlags(fs, o)
-	fs.Var(&formValue{to: &o.Style}, "frames", "how to print a frame with a name, as `FORM`: auto (short on a terminal, full in a pipe), short, full, append (names below the line)")
+	fs.Var(&formValue{to: &o.Style}, "frames", "how to print a frame with a name, as `FORM`: auto (short on a terminal), short, full, append")
 	shapeFlags(fs, o, roots)
 	fs.BoolVar(&o.Dedupe, "dedupe", false, "write [same as stack N, line L] in place of a stack that was there before")
 	fs.Var(&o.Links, "hyperlink-format", "`FORMAT` of links on paths, where colors are written: default, vscode, idea, …, a URL with {path}, none")
@@ -142,7 +142,7 @@ const coreFlag = "core"
 
 // mapsFlags adds the flag of the file with mappings.
 func mapsFlags(fs *flag.FlagSet, x *filter.Extras) {
-	fs.StringVar(&x.Maps, "maps", "", "read mappings from `FILE`: as in /proc/PID/maps, or an ELF core file")
+	fs.StringVar(&x.Maps, "maps", "", "read the memory map of a process from `FILE`: as in /proc/PID/maps, or an ELF core file")
 	fs.StringVar(&x.Maps, coreFlag, "", "read mappings from `FILE`: the same as --maps")
 }
 
@@ -334,7 +334,7 @@ func locateFlags(fs *flag.FlagSet, o *locate.Options) {
 
 // javaFlags adds the flag for maps of names of Java.
 func javaFlags(fs *flag.FlagSet, o *chain.Options) {
-	const usage = "deobfuscate Java with `FILE`, a mapping.txt of R8 or ProGuard; give the app's own first"
+	const usage = "deobfuscate Java with `FILE`, a mapping.txt of R8 or ProGuard"
 	for _, name := range append([]string{"mapping"}, mappingNames...) {
 		list(fs, &o.Maps, name, usage)
 	}

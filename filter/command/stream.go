@@ -22,6 +22,7 @@ import (
 	"qss-filter/sgr"
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/chain"
+	"qss-filter/symsrc/javamap"
 )
 
 // config is what the command line says.
@@ -96,7 +97,7 @@ func (c *config) register(fs *cli.Flags) {
 	fs.Repeated("on-dumpfile")
 	fs.Words("linger", forever)
 	fs.String(&c.output, "output", "", "write the log to `FILE` in place of standard output")
-	fs.Bool(&c.style.follow, "follow", "go on when the log ends, as tail -F: what is added, and a new file of that name, is read, too")
+	fs.Bool(&c.style.follow, "follow", "go on when the log ends, as tail -F does")
 	fs.Word(&c.style.summary, "summary", "say at the end what names are missing, `WHEN` is auto, always, never; stats adds what the run took",
 		"auto", "always", "never", "stats")
 	fs.Bool(&c.style.quiet, "quiet", "write no warnings and no summary")
@@ -181,6 +182,9 @@ func (c *config) check() error {
 	}
 	if c.style.follow && (len(c.command) > 0 || len(c.inputs) != 1 || c.inputs[0] == "-") {
 		return errors.New("--follow: want one log, which may be a file that is still to come")
+	}
+	if c.extras.Maps != "" && javamap.Is(c.extras.Maps) {
+		return fmt.Errorf("--maps %s: it has names of Java: did you mean --mapping?", c.extras.Maps)
 	}
 	if isReportFile(c.tree.Report) {
 		c.style.findings, c.tree.Report = c.tree.Report, ""
