@@ -21,7 +21,7 @@ var helpFlag = regexp.MustCompile(`(?m)^  (?:(?:-\w, |    )--([a-z0-9-]+)|-(\w)(
 
 // flagsOf returns the flags that help lists for a command; "" for the program without one.
 func flagsOf(t *testing.T, command string) (all []string) {
-	for _, m := range helpFlag.FindAllStringSubmatch(printed(t, "help", command, "--help"), -1) {
+	for _, m := range helpFlag.FindAllStringSubmatch(printed(t, command, "--help=all"), -1) {
 		all = append(all, m[1]+m[2])
 	}
 	if len(all) < 2 {

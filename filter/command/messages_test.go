@@ -53,7 +53,7 @@ func TestOptionFlags(t *testing.T) {
 	p := Program
 	p.Stdout = &out
 	for _, c := range p.Commands {
-		if _, err := p.Run(strings.Fields(c.Name + " --help")); err != nil {
+		if _, err := p.Run(strings.Fields(c.Name + " --help=all")); err != nil {
 			t.Fatal(err)
 		}
 	}
