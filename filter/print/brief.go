@@ -6,11 +6,13 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"qss-filter/filter/parse"
 	"qss-filter/filter/resolve"
 	"qss-filter/filter/scan"
 	"qss-filter/filter/triage"
+	"qss-filter/sgr"
 	"qss-filter/symsrc"
 )
 
@@ -45,6 +47,7 @@ type Brief struct {
 		inLog    bool
 		module   string
 		frames   []triage.Frame
+		head     triage.Headline // of the stack that begins here
 	}
 	// stack is the one that is open; its thread is nil for none.
 	stack struct {
@@ -134,7 +137,9 @@ func (b *Brief) Note(dst []byte, t *resolve.Thread, s parse.Segment, it *Item) {
 	}
 	b.note(t, s.Text, it)
 	if !b.continues() {
-		b.text.sourced = false
+		b.now.head = b.Heads.Above(b.now.number)
+		kind := b.now.head.Kind
+		b.text.sourced = kind != "" && kind != triage.Fault // where memory came from, and the like, has no source code
 	}
 }
 
@@ -200,7 +205,7 @@ func (b *Brief) End(dst []byte) []byte {
 		dst = b.close(dst)
 		s.of, s.numbered, s.own, s.bytes = n.of, n.numbered, false, 0
 		s.before, s.end = append(s.before[:0], n.before...), append(s.end[:0], n.end...)
-		s.sign, s.head, s.place = triage.Signature{}, b.Heads.Above(n.number), symsrc.Frame{}
+		s.sign, s.head, s.place = triage.Signature{}, n.head, symsrc.Frame{}
 	}
 	s.number = n.frame
 	for i := range n.frames {
@@ -391,23 +396,43 @@ func (b *Brief) crash(dst []byte) []byte {
 		quiet(" in ")
 		dst = b.text.appendName(dst, symsrc.Visible(triage.Name(s.place.Func)), false)
 		if s.place.File != "" && s.place.Line > 0 {
-			place := b.opt.Screen.path(symsrc.Visible(b.opt.Names.source(&s.place))) + ":" + strconv.Itoa(s.place.Line)
+			place := b.opt.Screen.path(symsrc.Visible(b.opt.Names.source(&s.place)), true) + ":" + strconv.Itoa(s.place.Line)
 			if s.place.Column > 0 {
 				place += ":" + strconv.Itoa(s.place.Column)
 			}
 			quiet(" " + place)
 		}
 	}
-	if signature != "" {
-		quiet(between + signature)
-	}
+	often := between + "first time]"
 	if n := b.seen[key]; n > 1 {
-		quiet(between + "seen " + strconv.Itoa(n) + times)
-	} else {
-		quiet(between + "first time")
+		often = between + "seen " + strconv.Itoa(n) + times + "]"
 	}
-	quiet("]")
+	if signature != "" {
+		at := bytes.LastIndexByte(dst, '\n') + 1
+		if text := b.fitting(signature, sgr.Width(dst[at:])+sgr.Width([]byte(between+often))); text != "" {
+			quiet(between + text)
+		}
+	}
+	quiet(often)
 	return append(dst, s.end...)
+}
+
+// fitting returns a text as far as it fits a row that has so many cells besides, and "" if that is too little to say anything.
+func (b *Brief) fitting(text string, others int) string {
+	place := b.opt.Screen.Columns - others
+	const some = 16
+	switch {
+	case b.opt.Screen.Columns <= 0, sgr.Width([]byte(text)) <= place:
+		return text
+	case place < some:
+		return ""
+	}
+	place -= sgr.Width([]byte(b.opt.Screen.ellipsis()))
+	for sgr.Width([]byte(text)) > place {
+		_, n := utf8.DecodeLastRuneInString(text)
+		text = text[:len(text)-n]
+	}
+	return text + b.opt.Screen.ellipsis()
 }
 
 // Abandon appends a line as it came, after what is held back.

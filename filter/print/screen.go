@@ -50,7 +50,7 @@ func (s *Screen) names(frames []symsrc.Frame, own []bool) []symsrc.Frame {
 	frames = append([]symsrc.Frame(nil), frames...)
 	for i := range frames {
 		fr := &frames[i]
-		fr.File = s.path(fr.File)
+		fr.File = s.path(fr.File, own[i])
 		if s.LongNames {
 			continue
 		}
@@ -60,14 +60,16 @@ func (s *Screen) names(frames []symsrc.Frame, own []bool) []symsrc.Frame {
 		}
 		if fr.Func = cxxname.Shorten(fr.Func); !own[i] && sgr.Width([]byte(fr.Func)) > longName {
 			fr.Func = cxxname.Outline(fr.Func, s.ellipsis())
+		} else if own[i] && s.Columns > 0 && 2*sgr.Width([]byte(fr.Func)) > s.Columns {
+			fr.Func = triage.Name(fr.Func) // without parameters
 		}
 	}
 	return frames
 }
 
 // path returns a path as it is written: clean, relative to one of the roots, and otherwise with as many of its last directories as fit
-// into a quarter of the terminal. That depends on nothing else of the row: a directory looks the same everywhere.
-func (s *Screen) path(file string) string {
+// into a quarter of the terminal, or a tenth for others' code. That depends on nothing else of the row: a directory looks the same everywhere.
+func (s *Screen) path(file string, own bool) string {
 	if file == "" || strings.IndexByte(file, '\\') >= 0 {
 		return file
 	}
@@ -78,6 +80,9 @@ func (s *Screen) path(file string) string {
 		}
 	}
 	most, slash := s.Columns/4, strings.LastIndexByte(file, '/')
+	if !own {
+		most = s.Columns / 10
+	}
 	if most <= 0 || slash <= 0 || sgr.Width([]byte(file[:slash])) <= most {
 		return file
 	}
