@@ -33,7 +33,7 @@ import (
 // filterFlags adds the flags that set the options of a filter.
 func filterFlags(fs *flag.FlagSet, o *filter.Options, roots *sources.Options) {
 	addressFlags(fs, o)
-	fs.Var(&formValue{to: &o.Style}, "frames", "how to print a frame with a name, as `FORM`: auto (short on a terminal), short, full, append")
+	fs.Var(&formValue{to: &o.Style}, "frames", "how to print a frame with a name, as `FORM`: auto (full in a pipe), full, append, short")
 	shapeFlags(fs, o, roots)
 	fs.BoolVar(&o.Dedupe, "dedupe", false, "write [same as stack N, line L] in place of a stack that was there before")
 	fs.Var(&o.Links, "hyperlink-format", "`FORMAT` of links on paths, where colors are written: default, vscode, idea, …, a URL with {path}, none")
