@@ -103,7 +103,7 @@ var imports = map[string]string{
 	"filter":                   "ctxstate filter/corefile filter/frame filter/guard filter/linecache filter/mappings filter/match filter/parse filter/prefix filter/print filter/print/jsonl filter/record filter/resolve filter/scan filter/stream markup sgr symsrc symsrc/demangle symsrc/javamap symsrc/unpack",
 	"ctxstate/ordered":         "",
 	"filter/findings":          "filter/print filter/triage symsrc",
-	"filter/tree":              "filter filter/print filter/resolve filter/stream filter/triage symsrc symsrc/diskcache symsrc/locate symsrc/meter symsrc/unpack",
+	"filter/tree":              "filter filter/guard filter/print filter/resolve filter/stream filter/triage symsrc symsrc/diskcache symsrc/locate symsrc/meter symsrc/unpack",
 	"filter/triage":            "symsrc symsrc/demangle",
 	"filter/child":             "filter/stream symsrc/diskcache",
 	"filter/command":           "*",

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"qss-filter/filter"
 	"qss-filter/filter/command/cli"
@@ -59,6 +60,7 @@ func treeCommand(fs *cli.Flags) cli.Run {
 		if err != nil {
 			return cli.Usage, err
 		}
+		c.tree.Sources = c.symbols.Texts()
 		c.tree.Filter, c.tree.Terminal, c.tree.Quiet = o, isTerminal(os.Stderr), c.style.quiet
 		var failed atomic.Bool
 		if failing := c.failing(); failing != nil {
@@ -114,7 +116,7 @@ func (c *config) inTree(onlyStacks bool) error {
 	case c.tree.Input == "" && len(args) == 0:
 		return errors.New("want the directory of the logs")
 	case c.tree.Input == "":
-		c.tree.Input = args[0]
+		c.tree.Input, c.tree.Mirror = args[0], true
 		if c.tree.Mode = tree.Rewrite; onlyStacks {
 			c.tree.Mode = tree.StackOnly
 		}
@@ -131,6 +133,7 @@ func (c *config) inTree(onlyStacks bool) error {
 func (c *config) completeReport() {
 	o := &c.tree
 	o.Group, o.HTML, o.Stdout, o.Own = true, filepath.Join(o.Report, "stacks.html"), os.Stdout, c.options.Names.Own
+	o.Written = time.Now()
 }
 
 // each runs what reads several logs until a signal asks for the end.

@@ -62,6 +62,7 @@ func cutAs(text string) (of, trait string, ok bool) {
 
 // isRustType reports whether a type is of the standard library or of the language, or stands for any type, as T and &T do.
 func isRustType(of string) bool {
+	of = strings.TrimLeft(of, "<") // `<T>::f::Type`, a type within a function
 	of, isAny := strings.CutPrefix(of, "dyn ")
 	if isAny {
 		return ofRustCrate(of)
