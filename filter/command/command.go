@@ -56,7 +56,7 @@ var Program = cli.Program{
 		{Name: "dump-sym", Args: "FILE", Least: 1, Most: 1, About: "writes the symbols of a program or library as a Breakpad .sym file", Setup: dumpSymCommand},
 		{Name: "serve", Args: "DIR ...", Least: 1, About: "serves symbols as a debuginfod server, from all places that --symbols takes", Setup: serveCommand},
 		{Name: "worker", About: "annotates the logs of a fleet, from and to NATS JetStream", Common: workerCommon, Setup: workerCommand},
-		{Name: "publish", About: "sends a log to NATS JetStream, for workers", Setup: publishCommand},
+		{Name: "publish", Args: "[LOG]", Most: 1, Note: "reads standard input without LOG", About: "sends a log to NATS JetStream, for workers", Setup: publishCommand},
 		{Name: "schema", About: "prints the JSON Schema of what --json writes", Setup: schemaCommand},
 		{Name: "cache", Args: "stats|clear|path", Least: 1, Most: 2, About: "looks after the answers that are kept", Setup: cacheCommand,
 			Config: func(fs *cli.Flags) bool { return !slices.Contains(fs.Args(), "serve") }}, // filters start it, with all its flags

@@ -453,7 +453,7 @@ func workerFlags(fs *flag.FlagSet, o *worker.Options) {
 	o.Memory = worker.DefaultMemory
 	fs.Var((*bytesValue)(&o.Memory), "filters-memory", "hold at most `SIZE` of them, such as 2G; those that have been silent longest go first")
 	fs.DurationVar(&o.Idle, "idle", time.Second, "hold a line for `TIME` where the next one may belong to it")
-	fs.StringVar(&o.Metrics, "metrics", "", "`ADDRESS` to serve /metrics and /healthz at, such as :9464")
+	fs.StringVar(&o.Metrics, "metrics", "", "`ADDRESS` to serve /metrics, /healthz and /readyz at, such as :9464")
 }
 
 // workerCommon are the flags that the help of `worker` shows.

@@ -42,6 +42,15 @@ func publishCommand(fs *cli.Flags) cli.Run {
 	o := worker.PublishOptions{Stdin: os.Stdin, Connection: worker.Connection{Stderr: os.Stderr}}
 	fs.Register(with(publishFlags, &o))
 	return logged(&o.Connection, func() (int, error) {
+		if args := fs.Args(); len(args) > 0 && args[0] != "-" {
+			log, err := os.Open(args[0])
+			if err != nil {
+				return cli.Failed, err
+			}
+			defer log.Close()
+			o.Stdin = log
+			return fleet(func(ctx context.Context) error { return worker.Publish(ctx, o) }, os.Interrupt, syscall.SIGTERM)
+		}
 		if isTerminal(os.Stdin) {
 			return fleet(func(ctx context.Context) error { return worker.Publish(ctx, o) }, os.Interrupt, syscall.SIGTERM)
 		}
