@@ -451,3 +451,33 @@ func TestKeptAnswers(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+// fakeTexts has the source of one file, and doubts that of another.
+type fakeTexts struct{}
+
+func (fakeTexts) Excerpt(_ context.Context, p symsrc.Place, around int) symsrc.Excerpt {
+	x := symsrc.Excerpt{First: p.Line - around, Lines: []string{"</script>", "\tcall();", strings.Repeat("x", 1000)}}
+	if p.Line != 2 {
+		x.Note = "newer than the binary"
+	}
+	return x
+}
+
+// TestSourcesOfPage has the source of own functions on the page, unless there is doubt about it.
+func TestSourcesOfPage(t *testing.T) {
+	b := newBatch(t, map[string]string{"a": frame(0, "/a.so", 2) + frame(1, "/a.so", 4)})
+	b.opt.Group, b.opt.HTML, b.opt.Sources, b.opt.Finder = true, filepath.Join(b.out, "page.html"), fakeTexts{}, foundAt{}
+	b.run(t, nil)
+	page := b.file(t, "page.html")
+	data := dataOf(t, page)
+	if len(data.Bugs) != 1 || len(data.Sources) != 1 {
+		t.Fatalf("%d bugs with %d sources, want one of each", len(data.Bugs), len(data.Sources))
+	}
+	got := data.Sources[data.Bugs[0].Stacks[0].Frames[0]]
+	if got.First != 0 || got.Line != 2 || len(got.Lines) != 3 || got.Lines[1] != "    call();" || len(got.Lines[2]) != maxSourceLine {
+		t.Errorf("the source is %+v", got)
+	}
+	if strings.Count(page, "</script>") != 2 {
+		t.Error("a source ends the script")
+	}
+}
