@@ -138,6 +138,7 @@ type Filter struct {
 	items     []print.Item   // of the text at hand
 	only      *onlyStacks    // nil if all lines are written
 	repeats   *print.Repeats // nil if repeated stacks are written out
+	brief     *print.Brief   // nil unless a reader at a terminal sees stacks as they are read best
 	objectsOf int            // the line whose objects of JSON were read last
 	window    int            // how many more lines are looked at whatever they hold
 	dump      dump
@@ -192,9 +193,23 @@ func New(o Options) *Filter {
 	if o.Dedupe {
 		f.repeats = print.NewRepeats(f.out, text, r != nil)
 		f.out = f.repeats
+	} else if o.Screen != nil && o.Style == print.Annotate {
+		f.brief = print.NewBrief(f.out, &f.text, text)
+		f.out, f.opt.Read = f.brief, readers(f.brief.Heads.Read, o.Read)
 	}
 	f.liner.init(f)
 	return f
+}
+
+// readers joins two readers of the lines of a log, the second of which may be nil.
+func readers(one, two func(first int, lines []byte)) func(first int, lines []byte) {
+	if two == nil {
+		return one
+	}
+	return func(first int, lines []byte) {
+		one(first, lines)
+		two(first, lines)
+	}
 }
 
 // absolutes reports whether frames with nothing but an absolute address mean anything: where every frame counts, or as for shown.

@@ -50,7 +50,7 @@ type shownBy struct {
 // init makes it that of a liner.
 func (k *known) init(f *liner) {
 	k.f = f
-	k.off = f.opt.Dedupe || f.only != nil || f.eachCounts() || f.opt.Style != print.Annotate
+	k.off = f.opt.Dedupe || f.brief != nil || f.only != nil || f.eachCounts() || f.opt.Style != print.Annotate
 	k.elements.Init()
 	k.frames.Init()
 	k.tails.Init()

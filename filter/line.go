@@ -202,14 +202,17 @@ func (f *Filter) print(ctx context.Context, dst []byte, t *resolve.Thread, l *pa
 	}
 	dst = f.dump.footnotes(ctx, f.out, f.out.Text(f.out.Flush(dst), l.Before), t, l, l.Sep)
 	alone := f.alone(l)
-	meant := f.meant(t, l)
-	if items := f.resolve(ctx, t, l, alone); len(items) > 0 && meant {
+	meant, items := f.meant(t, l), []print.Item(nil)
+	if items = f.resolve(ctx, t, l, alone); len(items) > 0 && meant {
 		dst = f.out.Items(ctx, dst, t, l.Segment, items, alone)
 		if f.objects == nil && print.Leaves(l.Segment, f.opt.Style, items) {
 			return dst
 		}
 	} else {
 		t.Interrupted(f.line, l.Text)
+		if f.brief != nil && len(items) > 0 && alone >= 0 {
+			f.brief.Note(dst, t, l.Segment, &items[alone])
+		}
 		if f.only != nil {
 			_, opens := frame.OpensHostFrame(l.Text)
 			f.only.holds = f.only.holds || opens

@@ -126,7 +126,7 @@ func (l *liner) Arrive() {
 
 // Scan returns the search for the lines that mean something now, nil if every line may.
 func (l *liner) Scan() *match.Scan {
-	if l.dump.open || l.window > 0 || l.parser.InXML() {
+	if l.dump.open || l.window > 0 || l.parser.InXML() || l.brief != nil && l.brief.Pending() {
 		return nil
 	}
 	return l.candidates
@@ -340,7 +340,7 @@ const pause = 250 * time.Millisecond
 
 // Pending reports whether something is held back.
 func (l *liner) Pending() (patience time.Duration, held bool) {
-	return pause, l.text.Fold.Pending() || l.repeats != nil && l.repeats.Pending()
+	return pause, l.text.Fold.Pending() || l.repeats != nil && l.repeats.Pending() || l.brief != nil && l.brief.Pending()
 }
 
 // Flush appends what Line has held back: the folded context, and a stack that may be one of those before.
@@ -353,7 +353,7 @@ var newline = []byte{'\n'}
 // a color that is open, a list of mappings, a header that says whose lines follow, frames of threads that are told apart in no
 // simple way. Then only the log itself, from an earlier place where ok was true, brings a filter here.
 func (f *Filter) Resume(dst []byte) (lines []byte, ok bool) {
-	if f.objects != nil || f.repeats != nil || f.liner.holding() || f.text.Fold.Pending() || f.dump.open || f.window > 0 ||
+	if f.objects != nil || f.repeats != nil || f.brief != nil || f.liner.holding() || f.text.Fold.Pending() || f.dump.open || f.window > 0 ||
 		f.opt.DumpContext != nil || !f.text.Color.Plain() || f.parser.Long || f.parser.InXML() {
 		return dst, false
 	}

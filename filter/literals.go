@@ -24,6 +24,7 @@ var literals = slices.Concat(frame.Literals(), frame.JavaLiterals(), mappings.Li
 	{Text: "Native frames: (J=", When: match.Always},
 	{Text: " Stack (depth: ", When: match.Absolute},
 	{Text: "Crash Information", When: match.Always, Fits: endsLine},
+	{Text: "Crashed:", When: match.Always, Fits: followsThread},
 	{Text: "[ RUN      ] ", When: match.Absolute},
 	{Text: "[==========] Running ", When: match.Absolute},
 	{Text: " (core dumped)", When: match.Absolute},
@@ -60,6 +61,11 @@ func followsColon(line []byte, at int) bool { return at == 0 || scan.EndsWith(li
 
 // endsLine reports whether a headline of Tizen's crash report ends its line.
 func endsLine(line []byte, at int) bool { return scan.LineEnd(line, at+len("Crash Information")) }
+
+// followsThread reports whether a headline of Darwin's reports says which thread crashed.
+func followsThread(line []byte, at int) bool {
+	return bytes.Contains(line[:at], []byte("Thread ")) || scan.Spaces(line, 0) == at
+}
 
 // holdsDashes reports whether functions may be missing in a sanitizer's token: dashes stand between them.
 func holdsDashes(line []byte, at int) bool {

@@ -66,6 +66,7 @@ type ahead struct {
 	of      *resolve.Process
 	listing bool
 	images  bool
+	apple   mappings.AppleList // of a report in JSON
 }
 
 // maxReport bounds, in lines, how far below its first frame a board's report of a fault has the sum of its program.
@@ -132,7 +133,7 @@ func (a *ahead) mayHold(line []byte) (before, passes bool) {
 		}
 		a.of, a.listing, a.since = t.Process, false, time.Now()
 	}
-	if t.Process == a.of && mappings.BoundsImages(text) {
+	if t.Process == a.of && (mappings.BoundsImages(text) || len(a.lines) > 0 && mappings.BoundsApple(text)) {
 		return true, false
 	}
 	if t.Process == a.of && t.NoteSum(text) {
@@ -141,7 +142,7 @@ func (a *ahead) mayHold(line []byte) (before, passes bool) {
 		return false, false
 	}
 	at := a.f.line + len(a.lines) + 1
-	listed := t.Process == a.of && (resolve.ReadMapping(t.Space, text, at) || a.images && resolve.ReadImage(t.Space, imageOf(text), at) || a.loaded(t, text))
+	listed := t.Process == a.of && (resolve.ReadMapping(t.Space, text, at) || a.images && resolve.ReadImage(t.Space, imageOf(text), at) || a.loaded(t, text) || a.images && a.numbered(t, body))
 	if a.listing && !listed && t.Process == a.of {
 		return true, false
 	}
@@ -161,7 +162,7 @@ func (a *ahead) lacksMappings(t *resolve.Thread, body []byte) bool {
 	}
 	for _, fr := range a.f.readFrames(parse.Segment{Text: body, Start: a.f.parser.Prefix.Start, End: a.f.parser.Prefix.End}, false) {
 		if (unmapped && fr.Base == frame.Absolute && fr.Machines == 0 || fr.Later && a.awaits(&fr, unstated, unsummed)) && !fr.Done {
-			a.images = fr.Later && fr.Base == frame.Absolute && fr.Machines == 0
+			a.images = fr.Later && (fr.Base == frame.Absolute || fr.Arch != "" || fr.ImageIndex > 0) && fr.Machines == 0
 			return true
 		}
 	}
@@ -174,6 +175,15 @@ func (a *ahead) awaits(fr *parse.Frame, unstated, unsummed bool) bool {
 		return unsummed && a.f.resolver.OfBoard(fr)
 	}
 	return unstated
+}
+
+// numbered notes the images of a report in JSON, of which a line may have some.
+func (a *ahead) numbered(t *resolve.Thread, line []byte) bool {
+	listed := a.apple.Line(line)
+	if listed && a.apple.Done {
+		t.SetImages(a.apple.Images)
+	}
+	return listed
 }
 
 // loaded notes the build ID of the module that a line may be, of a list that follows the frames that are held back.
@@ -198,6 +208,8 @@ func (a *ahead) leave(ctx context.Context, dst []byte) []byte {
 	a.f.resolver.Processes.DropLoaded(of)
 	if a.images {
 		of.Space.DropList()
+		of.SetImages(nil)
+		a.apple = mappings.AppleList{}
 	}
 	a.f.rescan()
 	return dst

@@ -71,7 +71,9 @@ func (f *Filter) observe(t *resolve.Thread, text []byte, it *print.Item, alone b
 }
 
 // observed reports whether every frame counts.
-func (f *Filter) observed() bool { return f.opt.Observe != nil || f.opt.Count || f.objects != nil }
+func (f *Filter) observed() bool {
+	return f.opt.Observe != nil || f.opt.Count || f.objects != nil || f.brief != nil
+}
 
 // eachCounts reports whether each frame, or object, is handed to a callback, so that none may be left out.
 func (f *Filter) eachCounts() bool {

@@ -44,7 +44,7 @@ func ListsMappings(in io.Reader) bool {
 
 // listed reports whether a line of text is a mapping of code, or stands above the modules of the stacks before it.
 func listed(text []byte) bool {
-	if bytes.Contains(text, mappings.LoadedHeadline) {
+	if bytes.Contains(text, mappings.LoadedHeadline) || bytes.Contains(text, mappings.AppleHeadline) || bytes.Contains(text, mappings.AppleKey) {
 		return true
 	}
 	return holdsMapping(text, executable, mappings.Parse) || holdsMapping(text, mappings.RangeDashes[0], image) || holdsMapping(text, mappings.RangeDashes[1], image)
@@ -57,6 +57,9 @@ func image(line []byte) (mappings.Mapping, bool) { return mappings.Image(imageOf
 func imageOf(line []byte) []byte {
 	dash, _ := mappings.RangeDash(line)
 	if dash < 0 {
+		dash = bytes.Index(line, rangeWord)
+	}
+	if dash < 0 {
 		return nil
 	}
 	start := bytes.LastIndex(line[:dash], hexPrefix)
@@ -65,6 +68,9 @@ func imageOf(line []byte) []byte {
 	}
 	return sgr.Uncolored(nil, line[start:])
 }
+
+// rangeWord stands between the addresses of an image of Apple's reports.
+var rangeWord = []byte(" - ")
 
 var hexPrefix = []byte("0x")
 

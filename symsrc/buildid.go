@@ -32,6 +32,15 @@ func ParseBuildID[T string | []byte](digits T) (BuildID, bool) {
 	return BuildID(raw[:m]), true
 }
 
+// ParseUUID is ParseBuildID for a text that may be a UUID with hyphens, too.
+func ParseUUID(text string) (BuildID, bool) {
+	const hyphens = 4
+	if plain := strings.ReplaceAll(text, "-", ""); len(text) == 2*cutID+hyphens && len(plain) == 2*cutID {
+		text = plain
+	}
+	return ParseBuildID(text)
+}
+
 // unread begins a BuildID whose text cannot be read. It is longer than any that a linker makes of its own accord.
 const unread = "\x00a build ID that cannot be read, and which no file has, therefore: \x00"
 
@@ -147,7 +156,7 @@ func (b BuildID) Unreadable() *Files {
 		return nil
 	}
 	if b == MachO {
-		return &Files{ElfStatus: NotFound, DebugStatus: NotFound, Note: "a Mach-O file of Darwin, and the log has no build ID"}
+		return &Files{ElfStatus: NotFound, DebugStatus: NotFound, Note: "a Mach-O file of Darwin, and the log has no UUID of it"}
 	}
 	return &Files{ElfStatus: MismatchBuildID, DebugStatus: MismatchBuildID, Note: "the build ID in the log cannot be read: " + Visible(written)}
 }

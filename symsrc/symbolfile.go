@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/hex"
+	"strings"
 )
 
 // SymbolFileHead is how many bytes at the start of a symbol file IdentifySymbols needs at most.
@@ -106,7 +107,8 @@ func identifyBreakpad(head []byte) (f SymbolFile, ok bool) {
 	if !whole || len(fields) < 4 {
 		return f, false
 	}
-	if os := string(fields[1]); os == "windows" || os == "mac" || os == "ios" {
+	os := strings.ToLower(string(fields[1]))
+	if os == "windows" {
 		return f, false
 	}
 	id, valid := ParseDebugID(fields[3])
@@ -114,6 +116,15 @@ func identifyBreakpad(head []byte) (f SymbolFile, ok bool) {
 		return f, false
 	}
 	f = SymbolFile{Kind: Breakpad, ID: id, Cut: true}
+	if os == "mac" || os == "ios" { // the UUID of a Mach-O file, whose bytes are not swapped
+		swapped := []byte(id)
+		swapGUID(swapped)
+		f.ID, f.Cut = BuildID(swapped), false
+		if len(fields) == 5 {
+			f.Name = string(fields[4])
+		}
+		return f, true
+	}
 	if len(fields) == 5 {
 		f.Name = string(fields[4])
 	}

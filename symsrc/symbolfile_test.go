@@ -24,6 +24,7 @@ func TestDebugID(t *testing.T) {
 func TestIdentifyBreakpad(t *testing.T) {
 	id, _ := ParseBuildID("e536511b75bc65beb3673345d73240c9c14efe76")
 	other, _ := ParseBuildID("e536511b75bc65beb3673345d73240c9c14efe77")
+	machO, _ := ParseBuildID("1b5136e5bc75be65b3673345d73240c9")
 	short := BuildID("\x1b\x2c\x3d\x4e\x5f\x60\x71\x82")
 	const module = "MODULE Linux x86_64 1B5136E5BC75BE65B3673345D73240C90 "
 	for _, tc := range []struct {
@@ -44,7 +45,8 @@ func TestIdentifyBreakpad(t *testing.T) {
 		{head: module + "a\nINFO CODE_ID what\n"},
 		{head: module + "cut off"},
 		{head: "MODULE windows x86_64 1B5136E5BC75BE65B3673345D73240C90 a.pdb\n"},
-		{head: "MODULE mac arm64 1B5136E5BC75BE65B3673345D73240C90 a\n"},
+		{"MODULE mac arm64 1B5136E5BC75BE65B3673345D73240C90 a\n", true, machO, id, false, "a"},
+		{"MODULE Mac arm64 1B5136E5BC75BE65B3673345D73240C90 a\nINFO CODE_ID 1B5136E5BC75BE65B3673345D73240C9\n", true, machO, id, false, "a"},
 		{head: "MODULE Linux x86_64 1B5136E5BC75BE65B3673345D73240C91 a\n"}, // an age
 		{head: "MODULE Linux x86_64 1B5136E5BC75BE65B3673345D73240C9 a\n"},
 		{head: "MODULE Linux x86_64 000000000000000000000000000000000 a\n"},

@@ -24,6 +24,26 @@ type Module struct {
 	// InArchive is the offset of the binary inside Name, in bytes, as in base.apk (offset 0x1b70000); 0 if the log does not
 	// say. If Member is "" it may also be that of a later mapping of the binary.
 	InArchive uint64
+	// Arch is the architecture of a Mach-O file, such as arm64e, and AnyArch if it is one whose architecture the log does not say.
+	// It is "" if the log does not say that the binary is a Mach-O file.
+	Arch string
+}
+
+// AnyArch stands for the architecture of a Mach-O file that is not known.
+const AnyArch = "any"
+
+// archs are the names of the architectures of Mach-O files, as Apple's tools and llvm's write them.
+var archs = [...]string{"arm64", "arm64e", "arm64_32", "x86_64", "x86_64h", "i386", "armv6", "armv6m", "armv7", "armv7s", "armv7k", "armv7m", "armv7em", "arm",
+	"ppc", "ppc64"}
+
+// IsArch reports whether a text is the name of an architecture of Mach-O files.
+func IsArch(text string) bool {
+	for _, arch := range archs {
+		if arch == text {
+			return true
+		}
+	}
+	return false
 }
 
 // Kind says what an address points at.

@@ -21,7 +21,7 @@ var helpFlag = regexp.MustCompile(`(?m)^  (?:(?:-\w, |    )--([a-z0-9-]+)|-(\w)(
 
 // flagsOf returns the flags that help lists for a command; "" for the program without one.
 func flagsOf(t *testing.T, command string) (all []string) {
-	for _, m := range helpFlag.FindAllStringSubmatch(printed(t, "help", command, "--help"), -1) {
+	for _, m := range helpFlag.FindAllStringSubmatch(printed(t, command, "--help=all"), -1) {
 		all = append(all, m[1]+m[2])
 	}
 	if len(all) < 2 {
@@ -167,7 +167,7 @@ func TestMessagesInColor(t *testing.T) {
 	} {
 		run := func(terminal bool) string {
 			cmd := exec.Command("qss-filter", strings.Fields(c.args)...)
-			cmd.Env = append(os.Environ(), "TERM=xterm", "NO_COLOR=", "FORCE_COLOR=", c.env)
+			cmd.Env = append(os.Environ(), "TERM=xterm", "NO_COLOR=", "FORCE_COLOR=", "QSS_FILTER_PAGER=cat", c.env)
 			if !terminal {
 				out, _ := cmd.CombinedOutput()
 				return string(out)

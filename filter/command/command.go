@@ -16,6 +16,7 @@
 //	other.go      import, schema, cache
 //	messages.go   diagnostics: their colors, the names of flags in them, the summary
 //	hints.go      what to do about frames without a name
+//	limits_*.go   limits of the shell with which the program cannot work
 package command
 
 import (
@@ -56,9 +57,9 @@ var Program = cli.Program{
 		{Name: "dump-sym", Args: "FILE", Least: 1, Most: 1, About: "writes the symbols of a program or library as a Breakpad .sym file", Setup: dumpSymCommand},
 		{Name: "serve", Args: "DIR ...", Least: 1, About: "serves symbols as a debuginfod server, from all places that --symbols takes", Setup: serveCommand},
 		{Name: "worker", About: "annotates the logs of a fleet, from and to NATS JetStream", Common: workerCommon, Setup: workerCommand},
-		{Name: "publish", About: "sends a log to NATS JetStream, for workers", Setup: publishCommand},
+		{Name: "publish", Args: "[LOG]", Most: 1, Note: "reads standard input without LOG", About: "sends a log to NATS JetStream, for workers", Setup: publishCommand},
 		{Name: "schema", About: "prints the JSON Schema of what --json writes", Setup: schemaCommand},
-		{Name: "cache", Args: "stats|clear|path", Least: 1, Most: 2, About: "looks after the answers that are kept", Setup: cacheCommand,
+		{Name: "cache", Args: "stats|clear|path", Least: 1, Most: 2, About: "shows, clears or locates the cache", Setup: cacheCommand,
 			Config: func(fs *cli.Flags) bool { return !slices.Contains(fs.Args(), "serve") }}, // filters start it, with all its flags
 	},
 }
@@ -67,6 +68,10 @@ var Program = cli.Program{
 func Main(args []string) (status int) {
 	delayCollection()
 	messages.Store(theme(os.Stderr, colorOf(args)))
+	if err := checkLimits(); err != nil {
+		complain("%v", err)
+		return cli.Usage
+	}
 	if status, done := runTool(args); done {
 		return status
 	}
@@ -121,8 +126,8 @@ func nearby() (dirs []string) {
 // symbolFlags adds the flags of symbols.
 func symbolFlags(fs *cli.Flags, s *chain.Options, more ...func(*flag.FlagSet)) {
 	fs.Register(append(more, with(chainFlags, s))...)
-	fs.Repeated("obj", "symbols", "map", "debug-file-directory", "debug-root", "rootfs", "debuginfod", "source-root")
-	fs.Hide(otherSymbolFlags...)
+	fs.Repeated("obj", "symbols", "mapping", "map", "proguard", "debug-file-directory", "debug-root", "rootfs", "debuginfod", "source-root")
+	fs.Hide(append(mappingNames, otherSymbolFlags...)...)
 }
 
 // namedLLVM reports whether the program was started as llvm-symbolizer.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,16 +31,16 @@ import (
 )
 
 // filterFlags adds the flags that set the options of a filter.
-func filterFlags(fs *flag.FlagSet, o *filter.Options) {
+func filterFlags(fs *flag.FlagSet, o *filter.Options, roots *sources.Options) {
 	addressFlags(fs, o)
-	fs.Var(&formValue{to: &o.Style}, "frames", "`FORM` of named frames: auto (short on a terminal, full in a pipe), full, append (below), short (in place)")
-	shapeFlags(fs, o)
+	fs.Var(&formValue{to: &o.Style}, "frames", "how to print a frame with a name, as `FORM`: auto (full in a pipe), full, append, short")
+	shapeFlags(fs, o, roots)
 	fs.BoolVar(&o.Dedupe, "dedupe", false, "write [same as stack N, line L] in place of a stack that was there before")
 	fs.Var(&o.Links, "hyperlink-format", "`FORMAT` of links on paths, where colors are written: default, vscode, idea, …, a URL with {path}, none")
 }
 
 // shapeFlags adds the flags for the shape of lines, in a pipe and in files.
-func shapeFlags(fs *flag.FlagSet, o *filter.Options) {
+func shapeFlags(fs *flag.FlagSet, o *filter.Options, roots *sources.Options) {
 	choice(fs, &o.Context, "modules", "`HOW` to show the lines that define modules: fold, show, hide", "fold", "show", "hide")
 	fs.BoolVar(&o.StripSGR, "strip-ansi", false, "remove the log's own colors")
 	fs.Func("source", "show source code, with `N` lines before and after that of a frame", func(value string) error {
@@ -52,18 +51,19 @@ func shapeFlags(fs *flag.FlagSet, o *filter.Options) {
 		o.SourceLines = 2*int(n) + 1
 		return nil
 	})
-	fs.Func("path-map", "`FROM=TO`: sources that were built below FROM lie below TO; FROM= leaves FROM out of paths", pathMap(&o.Names))
+	fs.Func("path-map", "`FROM=TO|DIR`: sources that were built below FROM lie below TO; FROM= leaves FROM out of paths; DIR is searched by the ends of paths",
+		pathMap(&o.Names, roots))
 	fs.BoolVar(&o.Explain, "explain", false, "say at each frame without a name why")
 }
 
 // addressFlags adds the flags for how addresses and processes are understood.
 func addressFlags(fs *flag.FlagSet, o *filter.Options) {
-	choice(fs, &o.Adjust, "addresses", "`WHAT` logged addresses are: auto (known by evidence), exact, return (one instruction too far)",
+	choice(fs, &o.Adjust, "addresses", "are logged addresses exact or return addresses? `WHAT` is auto (by evidence), exact, return",
 		"auto", "exact", "return")
-	choice(fs, &o.By, "process-key", "`WHAT` tells processes apart: auto, pid, host+pid, none (one address space)",
+	choice(fs, &o.By, "process-key", "`WHAT` identifies a process: auto, pid, host+pid, none (one address space)",
 		"auto", "pid", "host+pid", "none")
 	fs.BoolVar(&o.Insist, "trust-files", false, "name frames by files that the log contradicts, or that nothing proves; the names are marked (unverified)")
-	fs.Var(&o.Lookahead, "lookahead", "`LINES|TIME`: hold frames that long for a list of mappings below them")
+	fs.Var(&o.Lookahead, "lookahead", "`LINES|TIME`: delay frames up to so many lines, or so long, for a memory map that is printed later")
 }
 
 // formValue is --frames.
@@ -95,13 +95,17 @@ const (
 	around    = "2"
 )
 
-// pathMap returns a function that adds a mapping FROM=TO of paths, or FROM= for a directory that is not shown.
-func pathMap(n *print.Names) func(value string) error {
+// pathMap returns a function that adds a mapping FROM=TO of paths, FROM= for a directory that is not shown, or DIR in which sources are
+// searched.
+func pathMap(n *print.Names, roots *sources.Options) func(value string) error {
 	return func(value string) error {
 		from, to, ok := strings.Cut(value, "=")
 		switch {
-		case !ok || from == "":
-			return errors.New("want FROM=TO")
+		case from == "":
+			return errors.New("want FROM=TO, or a directory of sources")
+		case !ok && addRoot(roots, value) != nil:
+			return errors.New("want FROM=TO, or a directory of sources")
+		case !ok:
 		case to == "":
 			n.Strip = append(n.Strip, from)
 		default:
@@ -138,14 +142,14 @@ const coreFlag = "core"
 
 // mapsFlags adds the flag of the file with mappings.
 func mapsFlags(fs *flag.FlagSet, x *filter.Extras) {
-	fs.StringVar(&x.Maps, "maps", "", "read mappings from `FILE`: as in /proc/PID/maps, or an ELF core file")
+	fs.StringVar(&x.Maps, "maps", "", "read the memory map of a process from `FILE`: as in /proc/PID/maps, or an ELF core file")
 	fs.StringVar(&x.Maps, coreFlag, "", "read mappings from `FILE`: the same as --maps")
 }
 
 // flags adds the flags of a filter's additional files, and of the user's commands.
 func (t *triggers) flags(fs *flag.FlagSet, x *filter.Extras) {
 	mapsFlags(fs, x)
-	fs.StringVar(&x.DumpContext, "dump-context", "", "write the modules and mappings to `FILE` as JSON, at each reset and at the end")
+	fs.StringVar(&x.DumpContext, "dump-context", "", "write the modules and mappings to `FILE` as JSON, when the modules of a process are replaced (a reset) and at the end")
 	fs.Func("on-dumpfile", "`TYPE=COMMAND`: run COMMAND for each dumpfile element of TYPE; $1, $2, $3 are the file of modules, the type, the name", t.add)
 }
 
@@ -182,14 +186,16 @@ func setFunctions(o *llvm.Options, kind string) error {
 // childFlags adds the flag of a command after --.
 func childFlags(fs *flag.FlagSet, o *child.Options) {
 	o.Linger = child.DefaultLinger
-	fs.Var((*lingerValue)(&o.Linger), "linger", "wait for processes that the command after -- has left, until they are silent for `TIME`; forever waits for their end")
+	fs.Var((*lingerValue)(&o.Linger), "linger", "after the command exits, read its background processes until they are silent for `TIME`; forever waits for their end")
 }
 
 // treeFlags adds the flags of a tree of logs.
 func treeFlags(fs *flag.FlagSet, o *tree.Options) {
 	fs.StringVar(&o.Output, "output", "", "write what the logs become below `DIR`, with the reports")
-	fs.BoolVar(&o.Follow, "follow", false, "follow symbolic links out of the tree, and to directories")
-	choice(fs, &o.Form, "frames", "`FORM` of named frames: append (below), short (in place), full", "append", "short", "full")
+	fs.BoolVar(&o.Follow, "follow-links", false, "follow symbolic links out of the tree, and to directories")
+	fs.BoolVar(&o.Follow, oldFollow, false, "the same as --follow-links")
+	o.Form = tree.Full
+	choice(fs, &o.Form, "frames", "how to print a frame with a name, as `FORM`: full, short, append (names below the line)", "append", "short", "full")
 	list(fs, &o.Include, "include", "read only files that match `GLOB`, such as *.log, even if they are source code")
 	list(fs, &o.Exclude, "exclude", "do not read files and directories that match `GLOB`")
 	fs.StringVar(&o.Report, "report", "", "write the tables and the page of stacks to directory `PATH`, not to that of --output, or findings to file .sarif or .json")
@@ -197,6 +203,9 @@ func treeFlags(fs *flag.FlagSet, o *tree.Options) {
 	fs.BoolVar(&o.Benchmark, "stats", false, "report at the end what the run took: time by stage")
 	fs.BoolVar(&o.Verbose, "verbose", false, "report each search for a module, and each log that is done")
 }
+
+// oldFollow is another name of --follow-links, which help does not show: the filter's --follow follows a log that grows.
+const oldFollow = "follow"
 
 // seedFlags adds the names that QSS has for the flags of a tree of logs.
 func seedFlags(fs *flag.FlagSet, o *tree.Options) {
@@ -214,7 +223,7 @@ var seedTreeFlags = []string{"input-dir", "output-dir", "mode", "workers-symbol"
 // runFlags adds the flags for reports on a run of the filter.
 func runFlags(fs *flag.FlagSet, o *tree.Options) {
 	fs.StringVar(&o.Report, "report", "", "write tables of all frames and a page of all stacks to directory `PATH`, or findings to file .sarif or .json")
-	fs.BoolVar(&o.Benchmark, "stats", false, "report at the end what the run took: time by layer, lines, look-ups, memory")
+	fs.BoolVar(&o.Benchmark, "stats", false, "report at the end what the run took: the same as --summary=stats")
 	fs.BoolVar(&o.Verbose, "verbose", false, "report each search for a module and what it found")
 }
 
@@ -234,7 +243,7 @@ func importFlags(fs *flag.FlagSet, o *importer.Options) {
 		o.Threads, err = threads(ids)
 		return err
 	})
-	fs.DurationVar(&o.MinDuration, "min-duration", 0, "Scaler: hide calls that took less than `DURATION`")
+	fs.Var((*timeValue)(&o.MinDuration), "min-duration", "Scaler: hide calls that took less than `DURATION`")
 	fs.Int64Var(&o.PID, "pid", 0, "ChopStiX: only the sessions of process `PID`")
 	fs.IntVar(&o.Session, "session", 0, "ChopStiX: only session `N`, counted from 1")
 	fs.BoolVar(&o.WriteCounts, "write-counts", false, "ChopStiX: fill the annotation tables of a copy, NAME.counts.db")
@@ -325,8 +334,14 @@ func locateFlags(fs *flag.FlagSet, o *locate.Options) {
 
 // javaFlags adds the flag for maps of names of Java.
 func javaFlags(fs *flag.FlagSet, o *chain.Options) {
-	list(fs, &o.Maps, "map", "read the names of obfuscated Java from `FILE`, a mapping.txt of R8 or ProGuard; that of the app first")
+	const usage = "deobfuscate Java with `FILE`, a mapping.txt of R8 or ProGuard"
+	for _, name := range append([]string{"mapping"}, mappingNames...) {
+		list(fs, &o.Maps, name, usage)
+	}
 }
+
+// mappingNames are other names of --mapping, which help does not show: that of before, and what other programs call it.
+var mappingNames = []string{"map", "proguard"}
 
 // otherSymbolFlags are flags of chainFlags that help does not show: the names that QSS and llvm have for them.
 var otherSymbolFlags = []string{"debug-root", "obj", "debug-file-directory", "no-debuginfod", "cache-db", "llvm", "gnu", "c", "dwp"}
@@ -354,11 +369,8 @@ func debuginfodFlags(fs *flag.FlagSet, o *debuginfod.Options) {
 	action(fs, "no-debuginfod", "the same as --debuginfod=off, as llvm has it", func() { o.Off = true })
 	fs.Func("debuginfod-timeout", "wait for servers no longer than `TIME` in all; downloads go on after it [default: 10s, 50ms for a pipe or command]",
 		func(value string) error {
-			d, err := time.ParseDuration(value)
-			if seconds, e := strconv.ParseFloat(value, 64); e == nil {
-				d, err = time.Duration(min(seconds*float64(time.Second), math.MaxInt64/2)), nil
-			}
-			if err != nil || d < 0 {
+			d, err := parseTime(value)
+			if err != nil {
 				return errors.New("want a time such as 30s or 5m, or 0 to wait for nothing")
 			}
 			o.Wait = cmp.Or(d, -1)
@@ -368,10 +380,10 @@ func debuginfodFlags(fs *flag.FlagSet, o *debuginfod.Options) {
 
 // cacheFlags adds the flags of the cache of answers.
 func cacheFlags(fs *flag.FlagSet, o *cache.Options) {
-	fs.StringVar(&o.Dir, "cache-dir", o.Dir, "keep answers below `DIR` [default: ~/.cache/qss-filter]")
+	fs.StringVar(&o.Dir, "cache-dir", o.Dir, "cache results below `DIR` [default: ~/.cache/qss-filter]")
 	fs.StringVar(&o.Dir, "cache-db", o.Dir, "`DIR`: same as --cache-dir")
-	fs.BoolVar(&o.Off, "no-cache", o.Off, "keep no answers and use none that were kept")
-	fs.Func("cache-max", "keep at most `SIZE` of answers, such as 64M or 1G [default: 256M]", func(value string) (err error) {
+	fs.BoolVar(&o.Off, "no-cache", o.Off, "neither read nor write the cache")
+	fs.Func("cache-max", "cache at most `SIZE`, such as 64M or 1G [default: 256M]", func(value string) (err error) {
 		if o.Max, err = parseSize(value); err == nil && o.Max < cache.LeastMax {
 			err = fmt.Errorf("want at least %dM (--no-cache turns the cache off)", cache.LeastMax>>20)
 		}
@@ -404,15 +416,16 @@ func programFlags(fs *flag.FlagSet, o *addr2line.Options) {
 
 // sourceFlags adds the flag for places of source files.
 func sourceFlags(fs *flag.FlagSet, o *sources.Options) {
-	fs.Func("source-root", "search source files below `DIR` by the end of their paths", func(value string) error {
-		if st, err := os.Stat(value); err != nil {
-			return err
-		} else if !st.IsDir() {
-			return fmt.Errorf("%s is not a directory", value)
-		}
-		o.Roots = append(o.Roots, value)
-		return nil
-	})
+	fs.Func("source-root", "search source files below `DIR` by the end of their paths: the same as --path-map DIR", func(value string) error { return addRoot(o, value) })
+}
+
+// addRoot adds a directory in which source files are searched.
+func addRoot(o *sources.Options, dir string) error {
+	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
+		return errors.New("want a directory of sources")
+	}
+	o.Roots = append(o.Roots, dir)
+	return nil
 }
 
 // symbolizeFlags adds the flags of `symbolize`.
@@ -452,8 +465,9 @@ func workerFlags(fs *flag.FlagSet, o *worker.Options) {
 	fs.IntVar(&o.Filters, "filters", 4096, "hold at most `N` processes in memory; the others are restored when they write again")
 	o.Memory = worker.DefaultMemory
 	fs.Var((*bytesValue)(&o.Memory), "filters-memory", "hold at most `SIZE` of them, such as 2G; those that have been silent longest go first")
-	fs.DurationVar(&o.Idle, "idle", time.Second, "hold a line for `TIME` where the next one may belong to it")
-	fs.StringVar(&o.Metrics, "metrics", "", "`ADDRESS` to serve /metrics and /healthz at, such as :9464")
+	o.Idle = time.Second
+	fs.Var((*timeValue)(&o.Idle), "idle", "hold a line for `TIME` where the next one may belong to it")
+	fs.StringVar(&o.Metrics, "metrics", "", "`ADDRESS` to serve /metrics, /healthz and /readyz at, such as :9464")
 }
 
 // workerCommon are the flags that the help of `worker` shows.

@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"errors"
+	"flag"
 	"os"
 	"os/signal"
 	"syscall"
@@ -19,7 +20,7 @@ func workerCommand(fs *cli.Flags) cli.Run {
 	fs.Group("Fleet")
 	fs.Register(with(workerFlags, &o))
 	symbolFlags(fs, c.symbols, with(programFlags, &c.symbols.Programs), with(sourceFlags, &c.symbols.Sources), with(javaFlags, c.symbols))
-	fs.Register(with(filterFlags, &c.options), c.format.register)
+	fs.Register(func(set *flag.FlagSet) { filterFlags(set, &c.options, &c.symbols.Sources) }, c.format.register)
 	c.styleFlags(fs)
 	streamRules(fs)
 	return logged(&o.Connection, func() (int, error) {
@@ -42,6 +43,15 @@ func publishCommand(fs *cli.Flags) cli.Run {
 	o := worker.PublishOptions{Stdin: os.Stdin, Connection: worker.Connection{Stderr: os.Stderr}}
 	fs.Register(with(publishFlags, &o))
 	return logged(&o.Connection, func() (int, error) {
+		if names := fs.Args(); len(names) > 0 && names[0] != "-" {
+			log, err := os.Open(names[0])
+			if err != nil {
+				return cli.Usage, err
+			}
+			defer log.Close()
+			o.Stdin = log
+			return fleet(func(ctx context.Context) error { return worker.Publish(ctx, o) }, os.Interrupt, syscall.SIGTERM)
+		}
 		if isTerminal(os.Stdin) {
 			return fleet(func(ctx context.Context) error { return worker.Publish(ctx, o) }, os.Interrupt, syscall.SIGTERM)
 		}

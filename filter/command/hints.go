@@ -47,7 +47,7 @@ func (h *hints) missing(m symsrc.Module) {
 		return
 	}
 	h.told = append(h.told, m)
-	complain("no symbols for %s: try --symbols DIR", resolve.Title(m))
+	inform("no symbols for %s: try --symbols DIR", resolve.Title(m))
 }
 
 // advice is what a run is followed by if frames have no names.
@@ -182,7 +182,7 @@ func writeBrief(w io.Writer, s resolve.Summary, a *advice, theme *sgr.Theme) err
 	unnamed, lineless := s.Unnamed(), s.Lineless()
 	switch {
 	case unnamed > 0:
-		fmt.Fprintf(&b, "%s %s no name: %s\n", theme.Alert(prefix), lacking(unnamed, s.Frames), theme.Place(a.doctor))
+		fmt.Fprintf(&b, "%s %s no name: %s\n", theme.Quiet(prefix), lacking(unnamed, s.Frames), theme.Place(a.doctor))
 	case lineless > 0:
 		fmt.Fprintf(&b, "%s %s no source line: %s\n", theme.Quiet(prefix), lacking(lineless, s.Frames), theme.Place(a.doctor))
 	}
@@ -200,7 +200,7 @@ func writeBrief(w io.Writer, s resolve.Summary, a *advice, theme *sgr.Theme) err
 		}
 	}
 	if s.NoSource != "" {
-		fmt.Fprintf(&b, "%s none of the source files is there, the first is %s%s\n", theme.Alert(prefix), theme.Strong(s.NoSource), theme.Quiet(sourceAdvice))
+		fmt.Fprintf(&b, "%s none of the source files is there, the first is %s%s\n", theme.Quiet(prefix), theme.Strong(s.NoSource), theme.Quiet(sourceAdvice))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

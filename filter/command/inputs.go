@@ -63,7 +63,7 @@ func (c *config) checked() func(begin []byte, name string) error {
 // wholeFiles lets frames wait for mappings below them if all inputs are files, and one has a list of mappings: the lines of a
 // file need not leave at once.
 func (c *config) wholeFiles(o *filter.Options) {
-	if o.Lookahead != (filter.Lookahead{}) || len(c.command) > 0 {
+	if o.Lookahead != (filter.Lookahead{}) || len(c.command) > 0 || c.style.follow {
 		return
 	}
 	listed := false

@@ -34,7 +34,11 @@ func theme(out *os.File, mode string) *sgr.Theme {
 // colored reports whether colors are written to out, by the value of --color and the environment.
 func colored(out *os.File, mode string) bool {
 	force := cmp.Or(os.Getenv("FORCE_COLOR"), os.Getenv("CLICOLOR_FORCE"))
-	return sgr.Enabled(mode, os.Getenv("NO_COLOR"), force, os.Getenv("TERM"), isTerminal(out))
+	no := os.Getenv("NO_COLOR")
+	if no == "" && force == "" && os.Getenv("CLICOLOR") == "0" {
+		no = "CLICOLOR"
+	}
+	return sgr.Enabled(mode, no, force, os.Getenv("TERM"), isTerminal(out))
 }
 
 // colorWords are the values of --color.
@@ -57,7 +61,15 @@ func colorOf(args []string) (mode string) {
 
 // complain writes a diagnostic, without control characters. It ignores a failure to write.
 func complain(format string, args ...any) {
-	text := messages.Load().Alert("qss-filter:") + " " + symsrc.VisibleLines(fmt.Sprintf(format, args...)) + "\n"
+	tell(messages.Load().Alert("qss-filter:"), format, args...)
+}
+
+// inform writes a diagnostic that is no error.
+func inform(format string, args ...any) { tell(messages.Load().Quiet("qss-filter:"), format, args...) }
+
+// tell writes a diagnostic after the program's name, whose color says whether it is an error.
+func tell(name, format string, args ...any) {
+	text := name + " " + symsrc.VisibleLines(fmt.Sprintf(format, args...)) + "\n"
 	if bar := shown.Load(); bar != nil {
 		if _, err := io.WriteString(bar, text); err == nil {
 			return
@@ -96,13 +108,13 @@ var quiet atomic.Bool
 // warn writes a warning, unless --quiet is given.
 func warn(message string) {
 	if !quiet.Load() {
-		complain("%s", message)
+		inform("%s", message)
 	}
 }
 
 // optionFlags are the flags of the options that errors name.
 var optionFlags = map[string]string{
-	"filter.Maps": "maps", "javamap.Files": "map", "filter.DumpContext": "dump-context",
+	"filter.Maps": "maps", "javamap.Files": "mapping", "filter.DumpContext": "dump-context",
 	"importer.Kind": "from-kind", "importer.Offsets": "offsets", "importer.Pprof": "pprof", "importer.Folded": "folded",
 	"worker.Key": "key", "worker.Out": "out", "worker.Partitions": "partitions", "worker.Stream": "stream", "worker.Durable": "durable",
 	"worker.OutStream": "out-stream", "worker.Filters": "filters", "worker.Replicas": "replicas", "worker.Parallel": "workers-per-host",
@@ -117,11 +129,11 @@ var optionFlags = map[string]string{
 
 // optionAdvice says which flags avoid errors.
 var optionAdvice = map[string]string{
-	"tree.Follow":     "--follow reads it",
+	"tree.Follow":     "--follow-links reads it",
 	"tree.Verbose":    "--verbose lists them, --include=GLOB reads them",
 	"importer.Kind":   "--from-kind names the kind",
 	"worker.Durable":  "--durable sets another one",
-	"cache.Dir":       "--cache-dir uses another directory, --no-cache none",
+	"cache.Dir":       "choose another with --cache-dir, or none with --no-cache",
 	"debuginfod.Wait": "--debuginfod-timeout",
 	"addr2line.Path":  "--backend=PROGRAM names another",
 }
@@ -200,7 +212,7 @@ func (e *namedError) Unwrap() error { return e.err }
 // Advice for modules without names and for missing source files.
 const (
 	symbolsAdvice = "; pass --symbols DIR where its unstripped file is"
-	sourceAdvice  = "; pass --source-root DIR or --path-map FROM=TO"
+	sourceAdvice  = "; pass --path-map DIR or FROM=TO"
 )
 
 // frames returns a number of frames in words.
@@ -233,7 +245,7 @@ func writeSummary(w io.Writer, s resolve.Summary, a *advice, theme *sgr.Theme) e
 		if unnamed == 0 {
 			fmt.Fprintf(&b, "%s all frames have names: %d; some have no source line:\n", theme.Quiet(prefix), s.Frames)
 		} else {
-			fmt.Fprintf(&b, "%s %s no name:\n", theme.Alert(prefix), lacking(unnamed, s.Frames))
+			fmt.Fprintf(&b, "%s %s no name:\n", theme.Quiet(prefix), lacking(unnamed, s.Frames))
 		}
 		for _, m := range s.Modules {
 			of, advice := "", ""
@@ -251,7 +263,7 @@ func writeSummary(w io.Writer, s resolve.Summary, a *advice, theme *sgr.Theme) e
 		a.writeFound(&b, theme)
 	}
 	if s.NoSource != "" {
-		fmt.Fprintf(&b, "%s none of the source files is there, the first is %s%s\n", theme.Alert(prefix), theme.Strong(s.NoSource), theme.Quiet(sourceAdvice))
+		fmt.Fprintf(&b, "%s none of the source files is there, the first is %s%s\n", theme.Quiet(prefix), theme.Strong(s.NoSource), theme.Quiet(sourceAdvice))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -53,7 +53,7 @@ func TestOptionFlags(t *testing.T) {
 	p := Program
 	p.Stdout = &out
 	for _, c := range p.Commands {
-		if _, err := p.Run(strings.Fields(c.Name + " --help")); err != nil {
+		if _, err := p.Run(strings.Fields(c.Name + " --help=all")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -143,7 +143,7 @@ func TestSummary(t *testing.T) {
 			"qss-filter:      7  of modules that came before: there were too many to list\n"},
 		{resolve.Summary{Tally: tally(2, 0)}, "qss-filter: all frames have names: 2\n"},
 		{resolve.Summary{}, "qss-filter: no frames\n"},
-		{resolve.Summary{Tally: tally(1, 0), NoSource: "/src/p.c"}, "qss-filter: all frames have names: 1\nqss-filter: none of the source files is there, the first is /src/p.c; pass --source-root DIR or --path-map FROM=TO\n"},
+		{resolve.Summary{Tally: tally(1, 0), NoSource: "/src/p.c"}, "qss-filter: all frames have names: 1\nqss-filter: none of the source files is there, the first is /src/p.c; pass --path-map DIR or FROM=TO\n"},
 	} {
 		var out strings.Builder
 		if err := writeSummary(&out, c.s, &advice{}, nil); err != nil || out.String() != c.want {

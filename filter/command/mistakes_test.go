@@ -18,7 +18,7 @@ var mistakes = []struct{ args, answer string }{
 	{"--color=yes", "--color=yes: want auto, always, never"},
 	{"-e app", "unknown flag: -e: give the file with --symbols FILE, or use 'qss-filter symbolize FILE'"},
 	{"--exe=app", "unknown flag: --exe: give the file with --symbols FILE"},
-	{"-f log", "unknown flag: -f: functions are always shown; to read a log give its name"},
+	{"-f", "--follow: want one log, which may be a file that is still to come"},
 	{"-i", "unknown flag: -i: inlined functions are always shown"},
 	{"-C", "unknown flag: -C: --source=N shows lines around a frame's"},
 	{"-p dir", "unknown flag: -p: give the directory with --symbols DIR"},
@@ -37,15 +37,21 @@ var mistakes = []struct{ args, answer string }{
 	{"--frame=short", "unknown flag: --frame: did you mean --frames?"},
 	{"--frames=fancy", "--frames=fancy: want auto, full, append, short"},
 	{"--format=json", "unknown flag: --format: use --json"},
-	{"--follow log", "unknown flag: --follow: a log is read until it ends: tail -f LOG | qss-filter"},
+	{"--follow log log", "--follow: want one log, which may be a file that is still to come"},
+	{"--help=more", "--help=more: want all, or no value"},
+	{"--maps map.txt log", "--maps map.txt: it has names of Java: did you mean --mapping?"},
+	{"--map map.txt log", ""},
+	{"--proguard map.txt log", ""},
+	{"--mapping map.txt log", ""},
+	{"--linger 3 -- true", ""},
 	{"--metrics :9464", "unknown flag: --metrics: it is a flag of 'qss-filter worker'"},
 	{"--context 3", "unknown flag: --context: --source=N shows lines around a frame's, --modules=fold|show|hide the lines of modules"},
 	{"--source 3 log", ""},
 	{"--lookahead log", "--lookahead=log: want a number of lines, or a time such as 500ms"},
-	{"--symbols", "flag needs an argument: --symbols"},
+	{"--symbols", "--symbols: want a value"},
 	{"--symbols none log", "--symbols: open none: no such file or directory"},
 	{"--frobnicate", "unknown flag: --frobnicate"},
-	{"-sym dir -dump log", "unknown flag: -sym: use ndk-stack's directory with --symbols DIR"},
+	{"-sym dir -dump log", "unknown flag: -sym: name the directory of ndk-stack's -sym with --symbols DIR"},
 	{"--symbols-dir dir log", "unknown flag: --symbols-dir: did you mean --symbols?"},
 	{"--symbol-path=dir log", "unknown flag: --symbol-path: use --symbols DIR"},
 	{"--symbols=~/none log", "--symbols: open ~/none: no such file or directory (the shell expands ~ only at the start of a word: write a space in place of =)"},
@@ -62,19 +68,22 @@ var mistakes = []struct{ args, answer string }{
 	{"doctr log", "doctr: there is no such file or command; there is 'qss-filter doctor'"},
 	{"-v doctor log", "doctor: there is no such file, and a command comes before all flags: 'qss-filter doctor …'"},
 	{"help docter", "help docter: did you mean 'qss-filter help doctor'?"},
-	{"help nothing", "help nothing: there is no such command or topic; 'qss-filter help' lists them"},
+	{"help xyzzy", "help xyzzy: there is no such command or topic; 'qss-filter help' lists them"},
 	{"modules", "want: qss-filter modules [flags] LOG ..."},
 	{"tree logs out", "out: want one directory of logs; --output DIR names where they are written with names"},
 	{"tree -i logs", "unknown flag: -i: give the directory of the logs without a flag"},
 	{"tree logs", "want --output DIR, where the logs are written with names"},
 	{"none", "open none: no such file or directory"},
-	{"--", ""},
+	{"--", "want a command after --"},
 }
 
 // TestMistakes types the commonest mistakes. Each is answered in one line, with one exit status; what can be understood works.
 func TestMistakes(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "log"), []byte("text\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "map.txt"), []byte("com.example.Long -> a.b:\n    1:1:void run():10:10 -> a\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range mistakes {

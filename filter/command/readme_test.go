@@ -44,6 +44,7 @@ var (
 	readmeFiles = map[string]string{
 		"crash.log": "qss/crash.qss.log", "other.log": "qss/bar.log", "old.log": "qss/crash.qss.log", "device.log": "markup/crash.markup.log",
 		"logs/crash.log": "qss/crash.qss.log", "logs/sub/other.log": "qss/bar.log",
+		"crash.ips": "apple/demo.ips", "crash.crash": "apple/demo.crash", "dSYMs": "apple/syms", "MyApp.xcarchive": "apple/syms", "MyApp.dSYM": "apple/syms/demo.dSYM",
 		"srv/symbols": "rootfs", "mnt/rootfs": "rootfs", "out/target/product/generic/symbols": "rootfs", "out/symbols": "rootfs",
 		"build/firmware.elf": "boards/xtensa.elf", "build/app": "rootfs/usr/apps/org.example.test/mainbin", "traces": "../filter/importer/testdata/scaler",
 		"core.zst": "logs/core.zst", "dist": "", "build/junit.xml": "junit/ctest.xml", "chop.db": "../filter/importer/testdata/chopstix/chop.db", "home/bin": "",

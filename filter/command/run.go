@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/signal"
@@ -21,6 +22,7 @@ import (
 	"qss-filter/filter/tree"
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/meter"
+	"qss-filter/symsrc/sources"
 )
 
 // job is a run of the filter.
@@ -30,6 +32,7 @@ type job struct {
 	meter   *meter.Meter
 	filters []*filter.Filter
 	figures []func() meter.Figures // of the streams
+	headed  bool                   // the name of an input was written
 }
 
 // run runs the filter.
@@ -50,6 +53,10 @@ func (j *job) run() (status int, err error) {
 		}
 	}()
 	o.Palette, o.Screen, o.Count = j.palette(), j.screen(), j.summarizes() || j.style.failUnresolved != failNever
+	if o.Screen != nil && !j.flags.Has("source") {
+		o.Screen.FirstSource, o.SourceLines = true, 3
+		o.Sources = sources.New(j.symbols.Sources) // those that are here: nobody has asked for more
+	}
 	j.wholeFiles(&o)
 	found, err := newFound(j.style.annotate, j.style.findings, o.Names, os.Stderr)
 	if err != nil {
@@ -181,7 +188,7 @@ func (j *job) redirect() error {
 	if err != nil {
 		return fmt.Errorf("--output %w", err)
 	}
-	j.out = out
+	j.out, outputName = out, j.output
 	return nil
 }
 
@@ -250,14 +257,44 @@ func ownMaps(o *filter.Options, maps *child.Maps) {
 func leftBehind(processes string, waiting bool) {
 	processes = cmp.Or(processes, "processes that it has left behind")
 	if waiting {
-		complain("the command has ended; waiting for its output to be closed by %s (Ctrl-C ends that)", processes)
+		inform("the command has ended; waiting for its output to be closed by %s (Ctrl-C ends that)", processes)
 		return
 	}
-	complain("the command has ended; its output is still held by %s and no longer waited for (--linger=forever waits)", processes)
+	inform("the command has ended; its output is still held by %s and no longer waited for (--linger=forever waits)", processes)
+}
+
+// follow carries a log that grows through s, until a signal ends the program.
+func (j *job) follow(s *stream.Stream) (status int) {
+	defer abandonOn(s, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	r, w, err := os.Pipe() // whose reader can tell that nothing comes
+	if err != nil {
+		complain("%v", err)
+		return cli.Failed
+	}
+	defer r.Close()
+	followed := make(chan error, 1)
+	go func() {
+		defer w.Close()
+		followed <- stream.Follow(ctx, j.inputs[0], w, warn)
+	}()
+	if err := s.Run(ctx, r, j.out); err != nil {
+		j.symbols.Hurry()
+		return unwritten(err)
+	}
+	if err := <-followed; err != nil {
+		complain("%v", inputProblem(err))
+		return inputStatus(err)
+	}
+	return cli.OK
 }
 
 // stream carries the inputs through s.
 func (j *job) stream(s *stream.Stream) (status int) {
+	if j.style.follow {
+		return j.follow(s)
+	}
 	defer abandonOn(s, syscall.SIGTERM, syscall.SIGHUP)()
 	drain := func(in *os.File) (restore func()) {
 		if isTerminal(in) {
@@ -283,6 +320,17 @@ func (j *job) begin(name string, info fs.FileInfo) {
 			f.Input(name)
 		}
 	}
+	if len(j.inputs) > 1 && j.options.JSON == nil && isTerminal(j.out) && !j.style.llvm {
+		if name == "-" {
+			name = "standard input"
+		}
+		heading := "==> " + symsrc.Visible(name) + " <==\n" // as head and tail have it
+		if j.headed {
+			heading = "\n" + heading
+		}
+		j.headed = true
+		_, _ = io.WriteString(j.out, heading) // the next write fails, too
+	}
 }
 
 // writtenAt returns when a log was written, as far as its file says.
@@ -298,13 +346,16 @@ func unwritten(err error) (status int) {
 	if p, ok := errors.AsType[*fs.PathError](err); ok { // its path is /dev/stdout, whatever that is
 		err = &stream.WriteError{Err: p.Err}
 	}
-	complain("write standard output: %v", errors.Unwrap(err))
+	complain("write %s: %v", cmp.Or(outputName, "standard output"), errors.Unwrap(err))
 	return cli.Failed
 }
 
+// outputName is the file of --output, "" for standard output.
+var outputName string
+
 // live reports whether the log is written while it is read: by a command, or into a pipe or a device.
 func (c *config) live() bool {
-	return len(c.command) > 0 || slices.ContainsFunc(c.inputs, func(name string) bool {
+	return len(c.command) > 0 || c.style.follow || slices.ContainsFunc(c.inputs, func(name string) bool {
 		info, err := os.Stdin.Stat()
 		if name != "-" {
 			info, err = os.Stat(name)
@@ -323,8 +374,8 @@ func (j *job) summarize() (status int) {
 	if !j.summarizes() {
 		return cli.OK
 	}
-	if j.out == os.Stdout {
-		_ = j.closeOutput() // what reads it must not wait
+	if info, err := j.out.Stat(); err == nil && j.out == os.Stdout && !info.Mode().IsRegular() {
+		_ = j.closeOutput() // what reads it must not wait; the path of a file is still needed
 	}
 	j.symbols.Await()
 	write := writeBrief
@@ -421,7 +472,7 @@ func drain() (restore func()) { return drainWith(func() {}, func() {}) }
 func drainWith(interrupted, abandon func()) (restore func()) {
 	return drainOnInterrupt(interrupted, func() {
 		if isTerminal(os.Stderr) {
-			complain("the input is still open; Ctrl-C again stops at once")
+			inform("the input is still open; Ctrl-C again stops at once")
 		}
 	}, func() {
 		abandon()

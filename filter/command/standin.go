@@ -19,12 +19,15 @@ const (
 	llvmSymbolizer
 	llvmAddr2line
 	gnuAddr2line
+	darwinAtos
 )
 
-// toolOf returns the tool of a program's name: llvm-symbolizer, llvm-addr2line or addr2line, also with a cross prefix or a release.
+// toolOf returns the tool of a program's name: atos, llvm-symbolizer, llvm-addr2line or addr2line, also with a cross prefix or a release.
 func toolOf(program string) tool {
 	name := strings.TrimSuffix(filepath.Base(program), ".exe")
 	switch {
+	case name == "atos":
+		return darwinAtos
 	case strings.HasPrefix(name, "llvm-symbolizer"):
 		return llvmSymbolizer
 	case strings.Contains(name, "llvm-addr2line"):
@@ -49,6 +52,8 @@ func runTool(args []string) (status int, done bool) {
 	switch kind {
 	case llvmSymbolizer, llvmAddr2line:
 		return runLLVM(kind, args)
+	case darwinAtos:
+		return runAtos(args), true
 	case gnuAddr2line:
 		return runGNU(args, toolOf(os.Args[0]) == noTool), true
 	}
@@ -63,6 +68,8 @@ func toolFor(args []string) tool {
 		switch {
 		case arg == "--":
 			return kind
+		case arg == "-o", arg == "-arch":
+			return darwinAtos
 		case strings.HasPrefix(arg, "--output-style"):
 			return llvmSymbolizer
 		case len(arg) > 1 && arg[0] == '-' && strings.ContainsRune("aCefip", rune(arg[1])):
@@ -88,6 +95,7 @@ func toolUses() (lines []string) {
 	for _, tool := range [...]struct{ name, use string }{
 		{"llvm-symbolizer", "sanitizers: export ASAN_SYMBOLIZER_PATH=%[1]s (TSAN_, MSAN_, UBSAN_, LSAN_ likewise); LLVM's crashes: LLVM_SYMBOLIZER_PATH=%[1]s"},
 		{"addr2line", "perf: by PATH; pprof: export PPROF_TOOLS=addr2line:%[1]s; PyTorch: export TORCH_ADDR2LINE_BINARY=%[1]s"},
+		{"atos", "scripts of Apple's tools: by PATH"},
 	} {
 		path, err := exec.LookPath(tool.name)
 		if err != nil {

@@ -134,9 +134,9 @@ func (t *llvmTool) flags() *toolFlags {
 		{"debug-file-directory", "dir", "Path to directory where to look for debug files", t.debugDirectory},
 		{"debuginfod", "", "Use debuginfod to find debug binaries", on(&t.symbols.Servers.Off, false)},
 		{"no-debuginfod", "", "Don't use debuginfod to find debug binaries", on(&t.symbols.Servers.Off, true)},
-		{"default-arch", "value", "No effect: the file says which it is", none},
+		{"default-arch", "value", "Architecture of Mach-O files of several", func(v string) error { o.DefaultArch = v; return nil }},
 		{"dia", "", "No effect", none},
-		{"dsym-hint", "dir", "No effect: Mach-O files are not read", none},
+		{"dsym-hint", "dir", "Path to a dSYM to look in", t.dsymHint},
 		{"dwp", "file", "Path to DWP file to be use for any split CUs", func(v string) error { t.symbols.Package = v; return nil }},
 		{"obj e exe", "file", "Path to object file to be symbolized", func(v string) error { o.Object = v; return nil }},
 		{"fallback-debug-path", "dir", "Fallback path for debug binaries", t.debugDirectory},
@@ -170,6 +170,14 @@ func (t *llvmTool) setBuildID(value string) error {
 		return fmt.Errorf("--build-id=: expected a build ID, but got '%s'", value)
 	}
 	t.options.BuildID = id
+	return nil
+}
+
+// dsymHint adds a dSYM, which counts for programs of its UUID. One that does not exist is no error, as in llvm.
+func (t *llvmTool) dsymHint(dir string) error {
+	if st, err := os.Stat(dir); err == nil && st.IsDir() {
+		t.symbols.Files.Symbols = append(t.symbols.Files.Symbols, dir)
+	}
 	return nil
 }
 

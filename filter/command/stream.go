@@ -22,6 +22,7 @@ import (
 	"qss-filter/sgr"
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/chain"
+	"qss-filter/symsrc/javamap"
 )
 
 // config is what the command line says.
@@ -50,7 +51,7 @@ type config struct {
 type style struct {
 	name, color, summary string
 	names                string // full, short or mangled
-	quiet                bool
+	quiet, follow        bool
 	llvm                 bool // in place of llvm-symbolizer
 	failUnresolved       string
 	annotate             string // auto, off, github or azure
@@ -91,18 +92,21 @@ func (c *config) timed() {
 // register adds all flags of the filter.
 func (c *config) register(fs *cli.Flags) {
 	symbolFlags(fs, c.symbols, with(programFlags, &c.symbols.Programs), with(sourceFlags, &c.symbols.Sources), with(javaFlags, c.symbols))
-	fs.Register(with(filterFlags, &c.options), c.format.register, with(c.triggers.flags, &c.extras), with(childFlags, &c.child),
+	fs.Register(func(set *flag.FlagSet) { filterFlags(set, &c.options, &c.symbols.Sources) }, c.format.register, with(c.triggers.flags, &c.extras), with(childFlags, &c.child),
 		with(runFlags, &c.tree), with(profileFlags, &c.imports))
 	fs.Repeated("on-dumpfile")
 	fs.Words("linger", forever)
 	fs.String(&c.output, "output", "", "write the log to `FILE` in place of standard output")
-	fs.Word(&c.style.summary, "summary", "say at the end `WHEN` names are missing: auto, always, never",
-		"auto", "always", "never")
+	fs.Bool(&c.style.follow, "follow", "go on when the log ends, as tail -F does")
+	fs.Word(&c.style.summary, "summary", "say at the end what names are missing, `WHEN` is auto, always, never; stats adds what the run took",
+		"auto", "always", "never", "stats")
 	fs.Bool(&c.style.quiet, "quiet", "write no warnings and no summary")
 	fs.Register(func(set *flag.FlagSet) {
 		set.BoolVar(&c.tree.Benchmark, "benchmark", false, "the same as --stats, as QSS has it")
 	})
-	fs.Hide("benchmark", coreFlag)
+	fs.Hide("benchmark", coreFlag, "source-root", "stats")
+	fs.Optional("summary", "always")
+	fs.Seldom(seldomFlags...)
 	c.ownFlags(fs)
 	fs.Word(&c.style.annotate, "annotate", "mark the first line of your own code for each fault for `CI`, on standard error: auto, off, github, azure", "auto", "off", "github", "azure")
 	c.styleFlags(fs)
@@ -154,10 +158,15 @@ func (c *config) check() error {
 		}
 		c.style.color = llvmColorWord(c.style.color)
 	}
+	if c.style.summary == "stats" {
+		c.style.summary, c.tree.Benchmark = "auto", true
+	}
 	messages.Store(theme(os.Stderr, c.style.color))
 	c.inputs = c.flags.Args()
 	if !namedLLVM() {
-		c.inputs, c.command = c.flags.Split()
+		if c.inputs, c.command = c.flags.Split(); c.command != nil && len(c.command) == 0 {
+			return errors.New("want a command after --")
+		}
 	}
 	if len(c.inputs) > 0 && !namedLLVM() {
 		switch {
@@ -170,6 +179,12 @@ func (c *config) check() error {
 	}
 	if err := c.checkScope(); err != nil {
 		return err
+	}
+	if c.style.follow && (len(c.command) > 0 || len(c.inputs) != 1 || c.inputs[0] == "-") {
+		return errors.New("--follow: want one log, which may be a file that is still to come")
+	}
+	if c.extras.Maps != "" && javamap.Is(c.extras.Maps) {
+		return fmt.Errorf("--maps %s: it has names of Java: did you mean --mapping?", c.extras.Maps)
 	}
 	if isReportFile(c.tree.Report) {
 		c.style.findings, c.tree.Report = c.tree.Report, ""
@@ -212,7 +227,7 @@ func (c *config) filterOptions() (o filter.Options, end func(), err error) {
 	}
 	o.Names.Short = c.style.names == "short"
 	o.Names.Base, o.Names.Relative = c.llvm.Basenames, c.llvm.RelativeNames
-	o.Warn, o.Narrow, o.Trust, o.Insisting = warn, isTerminal(c.out), howToTrust, insisting
+	o.Warn, o.Narrow, o.Trust, o.Insisting = warn, true, howToTrust, insisting
 	if c.live() && isTerminal(os.Stderr) && !c.style.quiet && c.style.summary != "never" {
 		c.hints = &hints{}
 		o.Missing = c.hints.missing
@@ -276,12 +291,15 @@ var llvmOwnFlags = []string{"dwp", "filter-markup", "demangle", "d", "no-demangl
 	"inlines", "no-inlines"}
 
 // textFlags affect the text of lines and names. They have no effect in llvm's style.
-var textFlags = []string{"frames", "modules", "dedupe", "names", "path-map", "source", "hyperlink-format", "maps", "map", coreFlag, "dump-context",
+var textFlags = []string{"frames", "modules", "dedupe", "names", "path-map", "source", "hyperlink-format", "maps", "mapping", "map", "proguard", coreFlag, "dump-context",
 	"on-dumpfile", "pprof", "folded", "summary=always", "json"}
+
+// seldomFlags are flags of the filter that few people need.
+var seldomFlags = []string{"on-dumpfile", "dump-context", "backend", "addresses", "process-key", "cache-max", "pprof", "folded", "debuginfod-timeout",
+	"lookahead", "strip-ansi", "hyperlink-format", "linger"}
 
 // streamRules adds the rules for the flags of a filter.
 func streamRules(fs *cli.Flags) {
-	fs.Needs([]string{"source"}, "source-root")
 	fs.Needs(llvmStyle, "functions", "no-inlines", "skip-line-zero")
 	fs.Needs(programs, "c")
 	fs.Excludes(llvmStyle, slices.Concat(textFlags, []string{"only-stacks", "fail-unresolved", "annotate", "addresses", "process-key", "lookahead", "trust-files", "strip-ansi", "explain", "report"}, programs)...)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"qss-filter/symsrc/dumpsym"
 	"qss-filter/symsrc/locate"
 	"qss-filter/symsrc/symbolize"
+	"qss-filter/symsrc/symbolize/batch"
 )
 
 // symbolizeCommand is `qss-filter symbolize FILE [0xADDR…]`.
@@ -29,6 +31,9 @@ func symbolizeCommand(fs *cli.Flags) cli.Run {
 	symbolFlags(fs, s)
 	return func() (int, error) {
 		file, addresses := fileOf(s, fs.Args())
+		if len(addresses) == 0 && isTerminal(os.Stdin) {
+			warn("reading addresses from standard input, which is the keyboard; Ctrl-D ends it")
+		}
 		warnOfOthers(s, file)
 		source, end, err := s.Source()
 		if err != nil {
@@ -51,7 +56,8 @@ func symbolizeCommand(fs *cli.Flags) cli.Run {
 // is searched for symbols, and for an address that names its file.
 func fileOf(s *chain.Options, args []string) (file string, addresses []string) {
 	file = args[0]
-	st, missing := os.Stat(file)
+	path := batch.Module(file, "").Name
+	st, missing := os.Stat(path)
 	switch {
 	case missing == nil && st.IsDir():
 		s.Files.Symbols = append(s.Files.Symbols, file)
@@ -59,7 +65,10 @@ func fileOf(s *chain.Options, args []string) (file string, addresses []string) {
 	case missing != nil && strings.Contains(file, "@"):
 		return "", args
 	case missing == nil || !isBuildID(file):
-		s.Files.Arguments = []string{file}
+		if same, err := filepath.Abs(file); err == nil && same == path {
+			path = file // as it was written, for messages
+		}
+		s.Files.Arguments = []string{path}
 	}
 	return file, args[1:]
 }
@@ -81,7 +90,7 @@ func warnOfOthers(s *chain.Options, file string) {
 
 // isBuildID reports whether an argument that is no file is a build ID.
 func isBuildID(text string) bool {
-	id, ok := symsrc.ParseBuildID(text)
+	id, ok := symsrc.ParseUUID(text)
 	return ok && len(id) >= 4
 }
 
@@ -127,6 +136,9 @@ func doctorCommand(fs *cli.Flags) cli.Run {
 		}
 		if path := pathOf(os.Stdin); c.inputs[0] == "-" && path != "" && len(c.command) == 0 {
 			c.inputs[0] = path
+		}
+		if c.inputs[0] == "-" && len(c.command) == 0 && isTerminal(os.Stdin) {
+			warn("reading a log from standard input, which is the keyboard; Ctrl-D ends it")
 		}
 		o := c.options
 		o.Trust = howToTrust

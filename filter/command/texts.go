@@ -11,7 +11,7 @@ import (
 var topicFiles embed.FS
 
 // topicNames are the topics of help, in its order.
-var topicNames = []string{"android", "ci", "tree", "llvm-symbolizer", "addresses", "symbols", "formats", "javascript", "printing", "output", "json",
+var topicNames = []string{"android", "apple", "ci", "tree", "llvm-symbolizer", "addresses", "symbols", "formats", "javascript", "printing", "output", "json",
 	"configuration", "fleet", "imports", "limits", "security", "benchmarks"}
 
 // topics returns the topics of help. Each describes itself in its title.
@@ -28,15 +28,15 @@ func topics() (all []cli.Topic) {
 }
 
 // common are the flags that -h shows.
-var common = []string{"symbols", "map", "rootfs", "debuginfod", "output", "frames", "names", "source", "color", "explain", "json",
+var common = []string{"symbols", "mapping", "rootfs", "debuginfod", "follow", "output", "frames", "names", "source", "color", "explain", "json",
 	"maps", "verbose", "help", "version"}
 
 // doctorCommon are those of doctor.
-var doctorCommon = []string{"symbols", "map", "rootfs", "debuginfod", "addresses", "process-key", "lookahead", "maps", "json", "no-cache", "print-config",
+var doctorCommon = []string{"symbols", "mapping", "rootfs", "debuginfod", "addresses", "process-key", "lookahead", "maps", "json", "no-cache", "print-config",
 	"h", "help"}
 
 // treeCommon are those of tree.
-var treeCommon = []string{"output", "include", "exclude", "jobs", "symbols", "map", "rootfs", "frames", "names", "only-stacks", "report", "json",
+var treeCommon = []string{"output", "include", "exclude", "jobs", "symbols", "mapping", "rootfs", "frames", "names", "only-stacks", "report", "json",
 	"fail-unresolved", "verbose", "help"}
 
 // treeExamples are the examples of tree.
@@ -56,17 +56,17 @@ var examples = [][2]string{
 }
 
 // letters are the one-letter names of flags.
-var letters = map[string]string{"symbols": "s", "output": "o", "quiet": "q", "verbose": "v", "version": "V", "jobs": "j"}
+var letters = map[string]string{"symbols": "s", "output": "o", "quiet": "q", "verbose": "v", "version": "V", "jobs": "j", "follow": "f"}
 
 // layout is the order of flags in help, the groups that most people need first.
 var layout = []cli.Group{
-	{Title: "Logs", Flags: "include exclude follow jobs"},
-	{Title: "Symbols", Flags: "symbols map rootfs debuginfod debuginfod-timeout backend"},
+	{Title: "Logs", Flags: "follow include exclude follow-links jobs"},
+	{Title: "Symbols", Flags: "symbols mapping rootfs debuginfod debuginfod-timeout trust-files backend"},
 	{Title: "Traces and samples"},
 	{Title: "Fleet"},
 	{Title: "Output", Flags: "output name check frames names no-demangle source source-root path-map hyperlink-format color explain only-stacks " +
 		"dedupe modules strip-ansi json style"},
-	{Title: "Messages", Flags: "summary annotate fail-unresolved stats verbose quiet"},
+	{Title: "Messages", Flags: "summary own annotate fail-unresolved verbose quiet"},
 	{Title: "Processes and addresses", Flags: "process-key addresses lookahead maps linger"},
 	{Title: "Files beside the log", Flags: "report pprof folded dump-context on-dumpfile"},
 	{Title: "Cache", Flags: "no-cache cache-dir cache-max"},
@@ -79,18 +79,17 @@ var habits = map[string]string{
 	"context": "--source=N shows lines around a frame's, --modules=fold|show|hide the lines of modules",
 	"A":       "--source=N shows lines around a frame's", "B": "--source=N shows lines around a frame's",
 	"e": "give the file with --symbols FILE, or use 'qss-filter symbolize FILE'", "exe": "give the file with --symbols FILE",
-	"f": "functions are always shown; to read a log give its name", "i": "inlined functions are always shown",
+	"i": "inlined functions are always shown",
 	"p": "give the directory with --symbols DIR", "file": "give the log's name without a flag", "input": "give the log's name without a flag",
-	"sym": "use ndk-stack's directory with --symbols DIR", "dump": "give the log's name without a flag",
+	"sym": "name the directory of ndk-stack's -sym with --symbols DIR", "dump": "give the log's name without a flag",
 	"symbol-path": "use --symbols DIR", "symbol-dir": "use --symbols DIR", "symdir": "use --symbols DIR", "sympath": "use --symbols DIR",
 	"log": "give the log's name without a flag", "in": "give the log's name without a flag",
 	"r": "'qss-filter tree DIR --output OUT' reads the logs in a directory", "recursive": "'qss-filter tree DIR --output OUT' reads the logs in a directory",
 	"z": "packed files are unpacked without a flag", "cache": "use --no-cache, or --cache-dir DIR", "no-json": "text is the default",
 	"symfs": "use --rootfs DIR", "sysroot": "use --rootfs DIR", "debug-dir": "use --symbols DIR", "solib-search-path": "use --symbols DIR",
 	"format": "use --json", "output-style": "use --json", "pretty": "use --frames=append",
-	"follow": "a log is read until it ends: tail -f LOG | qss-filter",
-	"pid":    "--process-key says what tells processes apart; --maps /proc/PID/maps gives the mappings of one",
-	"debug":  "use --verbose", "jsonl": "use --json", "offline": "use --debuginfod=off",
+	"pid":   "--process-key says what tells processes apart; --maps /proc/PID/maps gives the mappings of one",
+	"debug": "use --verbose", "jsonl": "use --json", "offline": "use --debuginfod=off",
 }
 
 // commandWords say what to use in place of other programs' commands.
@@ -147,20 +146,27 @@ var environment = []cli.Variable{
 	{Name: "NO_COLOR", About: "set to anything: --color=auto adds no colors"},
 	{Name: "FORCE_COLOR", About: "set to anything but 0: --color=auto adds colors in a pipe, too"},
 	{Name: "CLICOLOR_FORCE", About: "the same as FORCE_COLOR"},
+	{Name: "CLICOLOR", About: "set to 0: --color=auto adds no colors"},
+	{Name: "PAGER", About: "what shows long help on a terminal (less); cat shows it at once"},
+	{Name: "QSS_FILTER_PAGER", About: "the same, before PAGER"},
+	{Name: "LESS", About: "flags of less (FRX)"},
+	{Name: "LC_ALL", About: "the locale: without UTF-8 in it a terminal gets ASCII only"},
+	{Name: "LC_CTYPE", About: "the same, if LC_ALL is not set"},
+	{Name: "LANG", About: "the same, if LC_CTYPE is not set either"},
 	{Name: "QSS_COLORS", About: "the colors of what is added"},
 	{Name: "TERM", About: "set to dumb: --color=auto adds no colors"},
 	{Name: "COLUMNS", About: "the width of the terminal, in place of what it says itself"},
-	{Name: "CI", About: "set where a machine runs tests: no process stays to keep the cache or to write indexes"},
+	{Name: "CI", About: "if set, no background process outlives the filter"},
 	{Name: "GITHUB_ACTIONS", About: "set to true: --annotate=auto is --annotate=github"},
 	{Name: "TF_BUILD", About: "set to true: --annotate=auto is --annotate=azure"},
 	{Name: "GITHUB_WORKSPACE", About: "the repository, to which paths of findings are relative"},
 	{Name: "CI_PROJECT_DIR", About: "the same, on GitLab"},
 	{Name: "BUILD_SOURCESDIRECTORY", About: "the same, on Azure Pipelines"},
 	{Name: "ANDROID_PRODUCT_OUT", About: "files in symbols below it are found by their build IDs"},
-	{Name: "XDG_CACHE_HOME", About: "where answers and downloads are kept (~/.cache)"},
+	{Name: "XDG_CACHE_HOME", About: "where the cache and downloads are (~/.cache)"},
 	{Name: "DEBUGINFOD_URLS", About: "debuginfod servers, with spaces between them"},
 	{Name: "_NT_SYMBOL_PATH", About: "URLs of stores, as Windows has them: SRV*DIR*URL;…"},
-	{Name: "DEBUGINFOD_CACHE_PATH", About: "where downloads are kept"},
+	{Name: "DEBUGINFOD_CACHE_PATH", About: "where downloads are"},
 	{Name: "DEBUGINFOD_TIMEOUT", About: "seconds to wait for a server to go on (90)"},
 	{Name: "DEBUGINFOD_MAXTIME", About: "seconds that a download may take (no bound)"},
 	{Name: "DEBUGINFOD_MAXSIZE", About: "bytes that a file may have (2 GiB)"},
@@ -174,7 +180,7 @@ var environment = []cli.Variable{
 var files = []cli.Variable{
 	{Name: "~/.config/qss-filter/config", About: "the configuration"},
 	{Name: ".qss-filter", About: "the configuration of a project, read if $QSS_FILTER_PROJECT is set"},
-	{Name: "~/.cache/qss-filter", About: "answers, indexes of symbol directories, and unpacked copies of large files"},
+	{Name: "~/.cache/qss-filter", About: "cached results, indexes of symbol directories, and unpacked copies of large files"},
 	{Name: "~/.cache/debuginfod_client", About: "downloads, shared with elfutils and gdb"},
 	{Name: "/usr/lib/debug", About: "debug files of the system's packages"},
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"qss-filter/filter"
 	"qss-filter/filter/command/cli"
@@ -25,10 +26,10 @@ func treeCommand(fs *cli.Flags) cli.Run {
 	c.timed()
 	var summary, onlyStacks bool
 	symbolFlags(fs, c.symbols, with(programFlags, &c.symbols.Programs), with(sourceFlags, &c.symbols.Sources), with(javaFlags, c.symbols))
-	fs.Register(with(treeFlags, &c.tree), with(seedFlags, &c.tree), with(addressFlags, &c.options), with(shapeFlags, &c.options), with(mapsFlags, &c.extras), func(set *flag.FlagSet) {
+	fs.Register(with(treeFlags, &c.tree), with(seedFlags, &c.tree), with(addressFlags, &c.options), func(set *flag.FlagSet) { shapeFlags(set, &c.options, &c.symbols.Sources) }, with(mapsFlags, &c.extras), func(set *flag.FlagSet) {
 		action(set, "d", "demangle, as is the default", func() {})
 	})
-	fs.Hide(append(seedTreeFlags, "d", coreFlag)...)
+	fs.Hide(append(seedTreeFlags, "d", coreFlag, oldFollow, "source-root")...)
 	fs.Repeated("path-map", "include", "exclude")
 	fs.Optional("source", around)
 	c.namesFlag(fs)
@@ -37,8 +38,7 @@ func treeCommand(fs *cli.Flags) cli.Run {
 	fs.Bool(&summary, "json", "print the summary as JSON")
 	c.plainFlags(fs)
 	fs.Needs(programs, "c")
-	fs.Needs([]string{"source"}, "source-root")
-	fs.Needs([]string{"frames=full", "frames=short"}, "source")
+	fs.Excludes([]string{"frames=append"}, "source")
 	return func() (int, error) {
 		if err := errors.Join(c.inTree(onlyStacks), c.checkScope()); err != nil {
 			return cli.Usage, &cli.Misuse{Err: err}
@@ -59,6 +59,7 @@ func treeCommand(fs *cli.Flags) cli.Run {
 		if err != nil {
 			return cli.Usage, err
 		}
+		c.tree.Sources = c.symbols.Texts()
 		c.tree.Filter, c.tree.Terminal, c.tree.Quiet = o, isTerminal(os.Stderr), c.style.quiet
 		var failed atomic.Bool
 		if failing := c.failing(); failing != nil {
@@ -108,13 +109,16 @@ func (c *config) inTree(onlyStacks bool) error {
 	if err := c.check(); err != nil {
 		return err
 	}
+	if c.tree.Input != "" && !c.flags.Has("frames") { // in QSS's form
+		c.tree.Form = tree.Append
+	}
 	switch args := c.flags.Args(); {
 	case len(args) > 1:
 		return fmt.Errorf("%s: want one directory of logs; --output DIR names where they are written with names", args[1])
 	case c.tree.Input == "" && len(args) == 0:
 		return errors.New("want the directory of the logs")
 	case c.tree.Input == "":
-		c.tree.Input = args[0]
+		c.tree.Input, c.tree.Mirror = args[0], true
 		if c.tree.Mode = tree.Rewrite; onlyStacks {
 			c.tree.Mode = tree.StackOnly
 		}
@@ -131,13 +135,14 @@ func (c *config) inTree(onlyStacks bool) error {
 func (c *config) completeReport() {
 	o := &c.tree
 	o.Group, o.HTML, o.Stdout, o.Own = true, filepath.Join(o.Report, "stacks.html"), os.Stdout, c.options.Names.Own
+	o.Written = time.Now()
 }
 
 // each runs what reads several logs until a signal asks for the end.
 func (c *config) each(run func(context.Context) error) (status int, err error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	c.tree.Stderr, c.tree.Named, c.tree.Prefix = os.Stderr, named, messages.Load().Alert("qss-filter:")
+	c.tree.Stderr, c.tree.Named, c.tree.Prefix = os.Stderr, named, messages.Load().Quiet("qss-filter:")
 	err = run(ctx)
 	_, wrong := errors.AsType[*symsrc.OptionError](err)
 	switch {
@@ -161,9 +166,11 @@ func modulesCommand(fs *cli.Flags) cli.Run {
 	fs.Register(with(addressFlags, &c.options), func(set *flag.FlagSet) {
 		set.BoolVar(&c.tree.Check, "check", false, "add the file that is found, its build ID, and MISMATCH")
 		set.BoolVar(&c.tree.JSON, "json", false, "print JSON")
-		set.BoolVar(&c.tree.Follow, "follow", false, "follow symbolic links out of directories, and to directories")
+		set.BoolVar(&c.tree.Follow, "follow-links", false, "follow symbolic links out of directories, and to directories")
+		set.BoolVar(&c.tree.Follow, oldFollow, false, "the same as --follow-links")
 		set.Var((*jobs)(&c.tree.Jobs), "jobs", "read `NUMBER` logs at once; auto is one for each core")
 	})
+	fs.Hide(oldFollow)
 	c.plainFlags(fs)
 	return func() (int, error) {
 		if err := c.check(); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -139,6 +140,31 @@ func parseSize(s string) (int64, error) {
 	return n << by, nil
 }
 
+// parseTime reads a time such as 30s or 5m. A number alone is one of seconds.
+func parseTime(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if seconds, e := strconv.ParseFloat(text, 64); e == nil {
+		d, err = time.Duration(min(seconds*float64(time.Second), math.MaxInt64/2)), nil
+	}
+	if err != nil || d < 0 {
+		return 0, errors.New("want a time such as 30s or 5m")
+	}
+	return d, nil
+}
+
+// timeValue is a flag with a time, in the format of parseTime.
+type timeValue time.Duration
+
+func (t *timeValue) String() string { return time.Duration(*t).String() }
+
+func (t *timeValue) Set(text string) error {
+	d, err := parseTime(text)
+	if err == nil {
+		*t = timeValue(d)
+	}
+	return err
+}
+
 // lingerValue is a flag with a time such as 2s, or forever.
 type lingerValue time.Duration
 
@@ -149,11 +175,8 @@ func (l *lingerValue) Set(text string) error {
 		*l = lingerValue(child.Forever)
 		return nil
 	}
-	d, err := time.ParseDuration(text)
-	if text == "0" {
-		d, err = 0, nil
-	}
-	if err != nil || d < 0 {
+	d, err := parseTime(text)
+	if err != nil {
 		return errors.New("want a time such as 2s, or " + forever)
 	}
 	*l = lingerValue(d)

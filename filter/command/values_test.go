@@ -30,7 +30,7 @@ func TestBytesValue(t *testing.T) {
 }
 
 func TestLingerValue(t *testing.T) {
-	for text, want := range map[string]string{"2s": "2s", "1m": "1m0s", "0": "0s", "0s": "0s", "forever": "forever", "": "", "x": "", "-1s": "", "2": ""} {
+	for text, want := range map[string]string{"2s": "2s", "1m": "1m0s", "0": "0s", "0s": "0s", "forever": "forever", "": "", "x": "", "-1s": "", "2": "2s", "1.5": "1.5s", "-1": ""} {
 		var l lingerValue
 		err := l.Set(text)
 		if (err == nil) != (want != "") || err == nil && l.String() != want {

@@ -220,8 +220,8 @@ func (r *report) adviseModule(m *examined) {
 		r.adviseJava(m)
 		return
 	}
-	if m.BuildID == symsrc.MachO {
-		r.tryFor(m, "Mach-O files are not read", "Use the tools of that system: atos, llvm-symbolizer")
+	if m.BuildID == symsrc.MachO || m.BuildID == "" && strings.HasSuffix(m.Name, ".dylib") {
+		r.tryFor(m, "the log has no UUID of it", "Give the whole report, with the images below its stacks (Binary Images, usedImages)")
 		return
 	}
 	if _, unread := m.BuildID.Unread(); unread {
@@ -337,8 +337,6 @@ func of(name string, dirs ...string) bool {
 // foreign recognizes the files of other systems by their names.
 func foreign(name string) (what, tool string) {
 	switch strings.ToLower(path.Ext(strings.ReplaceAll(name, `\`, "/"))) {
-	case ".dylib":
-		return "Mach-O", "atos, llvm-symbolizer"
 	case ".dll", ".exe", ".sys":
 		return "PE", "llvm-symbolizer, WinDbg"
 	}

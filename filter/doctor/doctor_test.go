@@ -101,7 +101,7 @@ func TestRun(t *testing.T) {
 			"no symbol covers the address", "qss-filter symbolize /x/good.so 0x9000"}},
 		{name: "stripped, of this machine", log: "#1 0x7f20 (/usr/bin/bare.so+0x20) (BuildId: 0102)\n",
 			o: Options{Owner: func(path string) (string, string) { return "bare", "apt-get install bare-dbgsym" }}, want: []string{"INCOMPLETE", "no debug information, and no symbol", "from the package bare of this machine", "  apt-get install bare-dbgsym\n"}},
-		{name: "of another system", healthy: true, log: "3   libc.dylib  0x00007fff6c3a2dfa kill + 10\n", want: []string{"libc.dylib (no build ID in the log): Mach-O files are not read", "atos"}, never: []string{"--symbols"}},
+		{name: "of another system", healthy: true, log: "3   libc.dylib  0x00007fff6c3a2dfa kill + 10\n", want: []string{"libc.dylib (no build ID in the log): the log has no UUID of it", "Binary Images"}, never: []string{"--symbols"}},
 		{name: "no build ID", log: "#0 0x7f10 (/usr/lib/good.so+0x10)\n#1 0x1 (gone.so+0x1)\n", want: []string{"gone.so (no build ID in the log)", "so servers and .build-id trees cannot be asked",
 			"1 frame with an unverified name"}},
 		{name: "with the flags that were given", log: "#1 0x7f20 (/x/gone.so+0x20)\n#1 0x7f20 (/x/twice.so+0x20)\n",

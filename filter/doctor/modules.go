@@ -100,6 +100,7 @@ func (m *examined) used() string {
 func wrongStart(head []byte) (what, todo string) {
 	for _, m := range [...]struct{ magic, what, todo string }{
 		{"\x7fELF", "an ELF file, not a log", "qss-filter symbolize %s 0xADDRESS ..., or qss-filter where %s"},
+		{"\xcf\xfa\xed\xfe", "a Mach-O file, not a log", "qss-filter symbolize %s 0xADDRESS ..., or qss-filter where %s"},
 		{"\x1f\x8b", "compressed (gzip)", "gzip -dc %s | qss-filter"},
 		{"\xfd7zXZ\x00", "compressed (xz)", "xz -dc %s | qss-filter"},
 		{"\x28\xb5\x2f\xfd", "compressed (zstd)", "zstd -dc %s | qss-filter"},
@@ -183,10 +184,10 @@ var shapes = [...]kind{
 		"at ", pattern(`\bat [\w.$/<>]+\((\w+\.(java|kt|scala|groovy):\d+|Native Method|Unknown Source)\)`), false},
 	{"a frame of Go, which names its source already", "",
 		" +0x", pattern(`^\s+\S+\.(go|s):\d+ \+0x[0-9a-f]+`), false},
-	{"a frame of JavaScript that is minified", "a tool that reads source maps finds the names in the .js.map file of the build that ran",
-		"at ", pattern(`\bat .*(\.min\.[cm]?js:\d+:\d+|\.[cm]?js:\d:\d{4,})\)?$`), false},
+	{"a frame of JavaScript that is minified, without a source map", "name the directory with the .js.map file of the build that ran: --symbols DIR",
+		"at ", pattern(`\bat .*(\.min\.[cm]?js:\d+:\d+|\.[cm]?js:\d:\d{4,})\)?$`), true},
 	{"a frame of JavaScript, which names its source already", "",
-		"at ", pattern(`\bat .*\.[cm]?[jt]sx?:\d+:\d+\)?$`), false},
+		"at ", pattern(`\bat .*\.[cm]?[jt]sx?:\d+:\d+\)?$`), true},
 	{"a frame of Python, which names its source already", "",
 		"File ", pattern(`^\s*File "[^"]+", line \d+`), false},
 	{"a frame with an offset, in an unknown format", "the filter wants the module's path and the offset in it: `#0 0x7f… (/usr/lib/liba.so+0x1130)`",

@@ -75,9 +75,9 @@ func TestCommands(t *testing.T) {
 		{"leaks", leaks, "::error file=l.c,line=2,col=3::Direct leak, allocated by: lose\n::error file=l.c,line=3,col=3::Direct leak, allocated by: main\n",
 			"##vso[task.logissue type=error;sourcepath=l.c;linenumber=2;columnnumber=3;]Direct leak, allocated by: lose\n" +
 				"##vso[task.logissue type=error;sourcepath=l.c;linenumber=3;columnnumber=3;]Direct leak, allocated by: main\n"},
-		{"rust", rust, "::error file=src/main.rs,line=4,col=5::panic at src/main.rs:4:5\n",
-			"##vso[task.logissue type=error;sourcepath=src/main.rs;linenumber=4;columnnumber=5;]panic at src/main.rs:4:5\n"},
-		{"rust's library", rustStd, "::error file=src/take.rs,line=7,col=9::panic at /rustc/0123/library/core/src/option.rs:1:1: in app::take\n", ""},
+		{"rust", rust, "::error file=src/main.rs,line=4,col=5::panic at src/main.rs:4:5: index out of bounds: the len is 3 but the index is 6\n",
+			"##vso[task.logissue type=error;sourcepath=src/main.rs;linenumber=4;columnnumber=5;]panic at src/main.rs:4:5: index out of bounds: the len is 3 but the index is 6\n"},
+		{"rust's library", rustStd, "::error file=src/take.rs,line=7,col=9::panic at /rustc/0123/library/core/src/option.rs:1:1: missing in app::take\n", ""},
 		{"go", goPanic, "::error file=m.go,line=3::index out of range [5] with length 2 in main.deep\n", ""},
 		{"undefined behavior", undefined, "::error file=u.c,line=2,col=51::signed integer overflow: 2147483647 + 1 cannot be represented in type 'int'\n" +
 			"::error file=u.c,line=9,col=1::index 5 out of bounds for type 'int[4]'\n", ""},

@@ -86,6 +86,8 @@ const (
 	Branching
 	// Listed addresses are OneLess after Seastar's own words. Otherwise the format does not say.
 	Listed
+	// Darwin prints Raw addresses, but for the first one of a thread that crashed, which is exact.
+	Darwin
 )
 
 // Run says how the first frame of a stack is told in formats without numbers, and in what order the numbers of others are.
@@ -142,8 +144,9 @@ type Frame struct {
 	Off     Span
 	Offset  uint64
 	BuildID Span
-	// MachO is set where the module is a Mach-O file of Darwin.
-	MachO bool
+	// Arch is set where the module is a Mach-O file of Darwin: its architecture, or symsrc.AnyArch. It is "" where a build ID says
+	// which file that is.
+	Arch string
 	// Base says what Offset counts from, and Space from where in a module. For another Base it is Linked, or Fixed where an Absolute address
 	// is in Module, whose own one it is if no mappings are known and the module can be nowhere else.
 	Base  Base
@@ -163,6 +166,8 @@ type Frame struct {
 	// Beside is set where the emitter names modules only at frames whose function it does not know: these, beside it, say where a module
 	// begins. Hint has the function that must be there.
 	Beside bool
+	// ImageIndex is the number of the image that the module is, counted from 1, of a list elsewhere in the log; 0 in other formats.
+	ImageIndex uint64
 	// Hosts is set where the module may stand on a line of its own.
 	Hosts bool
 	// Later is set where the log states the build IDs of modules below their frames, or the sum of a board's program.

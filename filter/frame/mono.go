@@ -4,8 +4,8 @@ import "qss-filter/filter/scan"
 
 // readMono reads a frame of Mono's report of a native crash, which Unity's players print, too; `0x` stands at line[at]:
 //
-//	        0x7f44765151f2 - /opt/game/libmonobdwgc-2.0.so : mono_dump_native_crash_info
-//	        0x7f447db7c050 - /lib/x86_64-linux-gnu/libc.so.6 :
+//	0x7f44765151f2 - /opt/game/libmonobdwgc-2.0.so : mono_dump_native_crash_info
+//	0x7f447db7c050 - /lib/x86_64-linux-gnu/libc.so.6 :
 //
 // The address is what backtrace() returns, with what dladdr() knows of it: the nearest function that the file exports. The mappings stand
 // above, as in /proc/self/maps (mono_dump_native_crash_info in its mono/mini/mini-posix.c).

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"qss-filter/filter/scan"
+	"qss-filter/symsrc"
 )
 
 // readNumbered reads `#N addr [in] [func] (elf+0xoff) [(BuildId: id)]`: sanitizers, gcc and clang, Tizen, LLVM's own
@@ -95,6 +96,7 @@ func (s *Search) module(line []byte, addrEnd, limit int, f *Frame) bool {
 	}
 	hint := line[addrEnd:gapEnd]
 	f.Gap = span(addrEnd, gapEnd)
+	f.Offset = off
 	f.setModule(line, open+1, plus)
 	f.Off, f.Offset = span(plus+1, end-1), off
 	f.Whole.End = end
@@ -129,12 +131,20 @@ func (f *Frame) setModule(line []byte, start, end int) {
 		colon--
 	}
 	if colon > start && line[colon] == ':' {
-		switch string(line[colon+1 : end]) {
-		case "i386", "x86_64", "x86_64h", "armv6", "armv7", "armv7s", "armv7k", "arm64", "arm64e":
-			f.Module.End, f.MachO = colon, true
+		for _, arch := range darwinArchs {
+			if string(line[colon+1:end]) == arch {
+				f.Module.End, f.Arch = colon, arch
+				f.Space = symsrc.InImage
+				if f.Offset >= darwinStart { // of the file; older runtimes count from where the image begins
+					f.Space = symsrc.Linked
+				}
+			}
 		}
 	}
 }
+
+// darwinArchs are the architectures that compiler-rt knows on Darwin (ModuleArchToString in its sanitizer_common).
+var darwinArchs = [...]string{"i386", "x86_64", "x86_64h", "armv6", "armv7", "armv7s", "armv7k", "arm64", "arm64e"}
 
 // maxModule bounds the text of a module in bytes, beyond any path (PATH_MAX is 4096), and maxTries how many offsets without
 // a module before them are passed over: otherwise a line of nothing but parentheses would take the square of its length.

@@ -39,6 +39,12 @@ func describe(line []byte, f *Frame) string {
 	if f.ImageBase > 0 {
 		fmt.Fprintf(&b, " base=%#x", f.ImageBase)
 	}
+	if f.ImageIndex > 0 {
+		fmt.Fprintf(&b, " image=%d", f.ImageIndex)
+	}
+	if f.Arch != "" {
+		fmt.Fprintf(&b, " arch=%s", f.Arch)
+	}
 	if f.InArchive > 0 {
 		fmt.Fprintf(&b, " inArchive=%#x", f.InArchive)
 	}
@@ -49,7 +55,7 @@ func describe(line []byte, f *Frame) string {
 		space = [...]string{FromSymbol: "fromSymbol", Absolute: "absolute"}[f.Base]
 	}
 	convention := [...]string{Unsaid: "unsaid", Moved: "moved", Raw: "raw", RawButFirst: "rawButFirst", UnsaidButFirst: "unsaidButFirst", Exact: "exact", OneLess: "oneLess", Either: "either",
-		Sanitizers: "sanitizers", Strace: "strace", Listed: "listed", Traced: "traced", TracedFirst: "tracedFirst", Returning: "returning"}[f.Convention]
+		Sanitizers: "sanitizers", Strace: "strace", Listed: "listed", Traced: "traced", TracedFirst: "tracedFirst", Returning: "returning", Branching: "branching", Darwin: "darwin"}[f.Convention]
 	fmt.Fprintf(&b, " %s%s:%#x %s", shape, space, f.Offset, convention)
 	if f.Machines != 0 {
 		fmt.Fprintf(&b, " machines=%03b", f.Machines)

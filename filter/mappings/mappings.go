@@ -16,13 +16,14 @@ import (
 type Format uint8
 
 const (
-	Proc      Format = iota // /proc/PID/maps, and "Dynamic libraries" of Java's hs_err
-	Tombstone               // "memory map" of Android's tombstones
-	Tizen                   // "Maps Information" of Tizen's crash reports
-	Sanitizer               // "Process memory map" of the sanitizers
-	GDB                     // gdb's "info proc mappings"
-	JSON                    // objects of JSON
-	Images                  // images below the stacks of swift-backtrace
+	Proc        Format = iota // /proc/PID/maps, and "Dynamic libraries" of Java's hs_err
+	Tombstone                 // "memory map" of Android's tombstones
+	Tizen                     // "Maps Information" of Tizen's crash reports
+	Sanitizer                 // "Process memory map" of the sanitizers
+	GDB                       // gdb's "info proc mappings"
+	JSON                      // objects of JSON
+	Images                    // images below the stacks of swift-backtrace
+	AppleImages               // images below the stacks of Apple's reports
 )
 
 // Mapping is what one line of a list says. Its slices share the line's memory, but for a Path that was written with escapes.

@@ -128,6 +128,7 @@ func (w *Text) frameLine(ctx context.Context, dst []byte, s parse.Segment, items
 	w.Color = color
 	w.FollowColor(s.Text[:e.Start])
 	if len(a.Frames) == 0 && (a.Module == nil || w.opt.Style != Annotate) {
+		w.mark(dst, a, 0)
 		dst = append(append(dst, before...), s.Text[e.Start:e.End]...)
 		dst = w.added(dst, s, func(b []byte) []byte { return w.appendReason(b, a, s.Text, e.End) })
 		return append(dst, after...)
@@ -144,6 +145,7 @@ func (w *Text) frameLine(ctx context.Context, dst []byte, s parse.Segment, items
 		if i > 0 {
 			dst = append(dst, s.Sep...)
 		}
+		w.mark(dst, a, i)
 		dst = append(dst, before...)
 		dst = w.added(dst, s, func(b []byte) []byte {
 			if w.opt.Style == Replace {

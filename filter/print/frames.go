@@ -62,6 +62,7 @@ func kept(out []byte, s parse.Segment, items []Item) bool {
 func (w *Text) single(ctx context.Context, dst []byte, s parse.Segment, it *Item) []byte {
 	fr, a, n := it.Frame, it.Answer, it.Number
 	if a == nil || len(a.Frames) == 0 {
+		w.mark(dst, a, 0)
 		dst = append(dst, s.Text[:fr.Whole.Start]...)
 		w.FollowColor(s.Text[:fr.Whole.Start])
 		dst = w.oneFrame(dst, s, fr, a, n)
@@ -72,6 +73,7 @@ func (w *Text) single(ctx context.Context, dst []byte, s parse.Segment, it *Item
 		if i > 0 {
 			dst = append(dst, s.Sep...)
 		}
+		w.mark(dst, a, i)
 		dst = w.function(dst, s, fr, a, i, n)
 		dst = w.source(ctx, dst, s, a, i, s.Text[:fr.Whole.Start], s.Text[fr.Whole.Start:])
 	}
@@ -92,29 +94,32 @@ func (w *Text) function(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve
 		dst = w.added(dst, s, func(b []byte) []byte { return w.appendBare(b, number, fr.Addr.Of(s.Text), a, i) })
 		return append(dst, s.Text[fr.Whole.End:]...)
 	}
-	dst = append(dst, s.Text[:fr.Num.Start]...)
+	before := min(fr.Whole.Start, fr.Num.Start)
+	dst = append(dst, s.Text[:before]...)
+	if w.dims(s, s.Text[:fr.Whole.End], a, i) {
+		dst, w.dim = w.hush(dst), true
+	}
+	dst = append(dst, s.Text[before:fr.Num.Start]...)
 	dst = append(dst, number...)
 	if fr.Shape == frame.Fields {
-		return w.fields(dst, s, fr, a, i)
+		return w.undim(w.fields(dst, s, fr, a, i))
 	}
-	dst = w.part(dst, s, fr, fr.Num.End, fr.Gap.Start)
+	dst = w.part(dst, s, fr, a, fr.Num.End, fr.Gap.Start)
 	if gap := fr.Gap.Of(s.Text); len(a.Frames) == 1 && w.names(gap, a) {
 		dst = append(dst, gap...)
 	} else {
 		dst = append(dst, " in "...)
-		var mark []byte
-		if i < len(a.Frames)-1 && fr.Num.Empty() {
-			mark = inlinedMark
-		}
 		if w.screen(s) != nil {
-			dst = w.fitted(dst, a, i, len(mark)+width(w.short(nil, s, fr, fr.Gap.End, fr.Whole.End)))
+			dst = w.appendRow(dst, a, i)
 		} else {
 			dst = w.added(dst, s, func(b []byte) []byte { return append(b, w.place(a, i)...) })
 		}
-		dst = w.quiet(dst, mark)
+		if i < len(a.Frames)-1 && fr.Num.Empty() {
+			dst = w.quiet(dst, inlinedMark)
+		}
 		dst = appendEscapes(dst, gap)
 	}
-	dst = w.part(dst, s, fr, fr.Gap.End, fr.Whole.End)
+	dst = w.undim(w.part(dst, s, fr, a, fr.Gap.End, fr.Whole.End))
 	dst = w.added(dst, s, func(b []byte) []byte { return w.appendReason(b, a, s.Text, fr.Whole.End) })
 	return append(dst, s.Text[fr.Whole.End:]...)
 }
@@ -270,7 +275,7 @@ func (w *Text) oneFrame(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve
 	case a != nil && !known && fr.Shape != frame.Fields && !begun:
 		dst = w.addressQuiet(dst, s.Text, fr, pos)
 	case known && w.screen(s) != nil && !begun:
-		dst = w.short(dst, s, fr, pos, fr.Whole.End)
+		dst = w.short(dst, s, fr, a, pos, fr.Whole.End)
 	default:
 		dst = append(dst, s.Text[pos:end]...)
 	}

@@ -22,6 +22,12 @@ type renderer struct {
 	Quoted bool
 	// inXML is set inside a document of XML.
 	inXML bool
+	// dim is set inside a row that is less bright as a whole.
+	dim bool
+	// rows are where the rows of functions begin in the output of a line, if marked is set, and sourced is set once source code was shown in
+	// a stack.
+	rows            []rowMark
+	marked, sourced bool
 	// Code is whether source files were there.
 	Code seenSources
 	// digits, placeText and placeEnds are scratch memory for a number and the text of one answer.
@@ -55,7 +61,7 @@ func appendQuoted(dst []byte, s parse.Segment, text []byte) []byte {
 // appendPlace writes `func file:line:col`. A single function without a file is its bare name, as the sanitizers write it. In
 // a chain every function has a place, so that a second run sees that the line is done.
 func (w *renderer) appendPlace(dst []byte, a *resolve.Answer, i int) []byte {
-	fr := &w.shown(a).frames[i]
+	fr := &w.frames(a)[i]
 	dst = w.appendFunc(dst, a, i)
 	if fr.File == "" && len(a.Frames) == 1 && fr.Line == 0 {
 		return append(dst, fr.Mark()...)
@@ -66,11 +72,11 @@ func (w *renderer) appendPlace(dst []byte, a *resolve.Answer, i int) []byte {
 
 // appendFunc writes a function's name in its color. What is not the program's own is less bright.
 func (w *renderer) appendFunc(dst []byte, a *resolve.Answer, i int) []byte {
-	name := w.shown(a).frames[i].Func
+	name := w.frames(a)[i].Func
 	if name == "" {
 		name = unknownName
 	}
-	if p := w.palette(); p != nil && a.Module != nil && a.Java == nil && a.Kind == symsrc.Code && !w.opt.Names.Own.Own(a.Frames[i].Func, a.Module.Name, a.Frames[i].File) {
+	if p := w.palette(); p != nil && !w.own(a, i) {
 		return w.paint(dst, p.Quiet, name)
 	}
 	return w.appendName(dst, name, i < len(a.Frames)-1)
@@ -91,12 +97,17 @@ func (w *renderer) appendName(dst []byte, name string, inlined bool) []byte {
 // appendFile writes `file:line`, or `file:line:col`, as a link if links are written. There is no link inside a link of the log.
 func (w *renderer) appendFile(dst []byte, a *resolve.Answer, i int, column bool) []byte {
 	shown, p := w.shown(a), w.palette()
-	fr := &shown.frames[i]
-	colored := p != nil && p.File != ""
-	if colored {
-		dst = append(dst, p.File...)
+	fr := &w.frames(a)[i]
+	color := ""
+	if p != nil {
+		color = p.File
 	}
-	linked := p != nil && len(shown.links) > 0 && shown.links[i] != "" && !bool(w.Color.link)
+	if color != "" && w.opt.Screen != nil && !w.Quoted && !w.own(a, i) {
+		color = p.Quiet
+	}
+	colored := color != ""
+	dst = append(dst, color...)
+	linked := w.opt.Palette != nil && !w.Quoted && len(shown.links) > 0 && shown.links[i] != "" && !bool(w.Color.link)
 	if linked {
 		dst = append(dst, shown.links[i]...)
 	}
@@ -120,9 +131,10 @@ func (w *renderer) appendFile(dst []byte, a *resolve.Answer, i int, column bool)
 	return dst
 }
 
-// palette returns the colors for the place at hand. Inside a JSON string there are none: no terminal interprets its escapes.
+// palette returns the colors for the place at hand. Inside a JSON string there are none: no terminal interprets its escapes. A row that is
+// less bright as a whole has that color alone.
 func (w *renderer) palette() *sgr.Palette {
-	if w.Quoted {
+	if w.Quoted || w.dim {
 		return nil
 	}
 	return w.opt.Palette
@@ -166,7 +178,7 @@ func (w *renderer) paint(dst []byte, color, text string) []byte {
 
 // place returns the text of one function: the remembered one unless the log has colors of its own there.
 func (w *renderer) place(a *resolve.Answer, i int) []byte {
-	if w.opt.Palette == nil || w.Color.Plain() && !bool(w.Color.link) && !w.Quoted {
+	if w.opt.Palette == nil && (w.opt.Screen == nil || !w.Quoted) || w.Color.Plain() && !bool(w.Color.link) && !w.Quoted {
 		return w.shown(a).places[i]
 	}
 	return w.appendPlace(nil, a, i)
@@ -275,6 +287,8 @@ type printed struct {
 	nameOnly bool
 	// frames are the answer's, with names and paths as they are written.
 	frames []symsrc.Frame
+	// onScreen are the frames as they are written on a screen.
+	onScreen []symsrc.Frame
 	// links begin the hyperlink of each frame, if links are written.
 	links []string
 	// excerpts are the source code of each frame, nil before it is asked for.
@@ -307,14 +321,29 @@ func (w *renderer) shown(a *resolve.Answer) *printed {
 	return p
 }
 
+// frames returns the frames of an answer as they are written where the renderer is.
+func (w *renderer) frames(a *resolve.Answer) []symsrc.Frame {
+	if p := w.shown(a); w.opt.Screen == nil || w.Quoted || p.onScreen == nil {
+		return p.frames
+	}
+	return w.shown(a).onScreen
+}
+
 // show makes p the text of an answer. Its places are in w.placeText.
 func (w *renderer) show(p *printed, a *resolve.Answer) {
 	p.frames = w.opt.Names.InWords(a.Frames)
 	p.nameOnly = len(p.frames) == 1 && p.frames[0].File == ""
+	if p.onScreen = nil; w.opt.Screen != nil && a.Java == nil && a.Kind == symsrc.Code {
+		own := make([]bool, len(a.Frames))
+		for i := range own {
+			own[i] = w.own(a, i)
+		}
+		p.onScreen = w.opt.Screen.names(p.frames, own)
+	}
 	w.link(a, p)
 	// What is remembered is for places where the log has no color of its own.
-	restore, quoted := w.Color, w.Quoted
-	w.Color, w.Quoted = ink{}, false
+	restore, quoted, dim := w.Color, w.Quoted, w.dim
+	w.Color, w.Quoted, w.dim = ink{}, false, false
 	text := w.placeText[:0]
 	if p.places = p.place[:]; len(p.frames) > 1 {
 		p.places = make([][]byte, len(p.frames))
@@ -329,7 +358,7 @@ func (w *renderer) show(p *printed, a *resolve.Answer) {
 		ends = append(ends, len(text))
 	}
 	w.placeText, w.placeEnds = text, ends
-	w.Color, w.Quoted = restore, quoted
+	w.Color, w.Quoted, w.dim = restore, quoted, dim
 	start := 0
 	for i, end := range ends {
 		p.places[i], start = text[start:end:end], end

@@ -6,8 +6,10 @@ import (
 	"strconv"
 	"strings"
 
+	"qss-filter/filter/parse"
 	"qss-filter/filter/resolve"
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/demangle"
 )
 
 // Functions returns the functions of a frame, at least one: that of the log, which may have no name, if there is no answer. single is
@@ -22,6 +24,11 @@ func (o *Observation) Functions(single *[1]symsrc.Frame) []symsrc.Frame {
 		}
 	default:
 		single[0] = symsrc.Frame{Func: string(o.Hint)}
+		if name, _, _ := parse.SplitHint(o.Hint); strings.HasPrefix(name, "_") {
+			if readable := demangle.Demangle(name); readable != name {
+				single[0].Func = readable
+			}
+		}
 	}
 	return single[:]
 }

@@ -9,6 +9,7 @@ import (
 	"qss-filter/filter/guard"
 	"qss-filter/filter/parse"
 	"qss-filter/filter/resolve"
+	"qss-filter/sgr"
 	"qss-filter/symsrc"
 )
 
@@ -71,6 +72,11 @@ func (w *renderer) source(ctx context.Context, dst []byte, s parse.Segment, a *r
 	if w.opt.Sources == nil || w.opt.SourceLines == 0 {
 		return dst
 	}
+	screen := w.screen(s)
+	if screen != nil && (!w.own(a, i) || screen.FirstSource && w.sourced) {
+		return dst
+	}
+	w.sourced = true
 	x := w.excerpt(ctx, a, i)
 	line := func(write func([]byte) []byte) {
 		dst = append(append(dst, s.Sep...), before...)
@@ -80,7 +86,7 @@ func (w *renderer) source(ctx context.Context, dst []byte, s parse.Segment, a *r
 	for k, text := range x.Lines {
 		line(func(b []byte) []byte { return w.appendSource(b, x.First+k, text, x.First+k == a.Frames[i].Line) })
 	}
-	if x.Note != "" && (!x.Absent || w.opt.Explain) {
+	if x.Note != "" && (!x.Absent || w.opt.Explain) && (len(x.Lines) > 0 || screen == nil || !screen.FirstSource) {
 		line(func(b []byte) []byte { return w.appendNote(b, x.Note) })
 	}
 	return dst
@@ -131,7 +137,7 @@ func (w *renderer) appendSource(dst []byte, number int, text string, marked bool
 		dst = append(dst, w.palette().Off...)
 	}
 	if text != "" {
-		dst = appendCode(append(dst, ' '), text)
+		dst = w.appendCode(append(dst, ' '), text)
 	}
 	if !marked {
 		dst = w.hushed(dst)
@@ -149,20 +155,28 @@ func (w *renderer) appendNote(dst []byte, note string) []byte {
 	return append(dst, note...)
 }
 
-// codeColumns is how many columns of a line of source code are written, and codeTab the width of a tab.
+// codeColumns is how many columns of a line of source code are written in a pipe, codeTab the width of a tab, and gutter that of what stands
+// before the code.
 const (
 	codeColumns = 200
 	codeTab     = 4
+	gutter      = len(sourceIndent) + len(">    8 | ")
 )
 
 // appendCode writes the text of a line of source code. Tabs become spaces, control characters are made visible, and a long line
 // is cut. What looks like an element of markup is escaped, since it would be one when the log is filtered again.
-func appendCode(dst []byte, text string) []byte {
+func (w *renderer) appendCode(dst []byte, text string) []byte {
 	text = symsrc.Inert(text)
+	columns, ellipsis := codeColumns, "…"
+	if w.opt.Screen != nil && !w.Quoted {
+		if ellipsis = w.opt.Screen.ellipsis(); w.opt.Screen.Columns > 2*gutter {
+			columns = w.opt.Screen.Columns - gutter - len(ellipsis)
+		}
+	}
 	column := 0
 	for len(text) > 0 {
-		if column >= codeColumns {
-			return append(dst, "…"...)
+		if column >= columns {
+			return append(dst, ellipsis...)
 		}
 		_, n := utf8.DecodeRuneInString(text)
 		before := len(dst)
@@ -173,7 +187,11 @@ func appendCode(dst []byte, text string) []byte {
 		} else {
 			dst = symsrc.AppendVisible(dst, text[:n])
 		}
-		column += max(1, utf8.RuneCount(dst[before:]))
+		if w.opt.Screen != nil && !w.Quoted {
+			column += sgr.Width(dst[before:])
+		} else {
+			column += max(1, utf8.RuneCount(dst[before:]))
+		}
 		text = text[n:]
 	}
 	return dst

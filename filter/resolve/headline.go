@@ -21,6 +21,8 @@ const (
 	seastarHeadline
 	// perFlowHeadline is that of a stack of PerFlow, which prints return addresses only.
 	perFlowHeadline
+	// appleHeadline is that of the thread that crashed in a report of Darwin: its first frame is exact.
+	appleHeadline
 )
 
 // emitter is what the log's headlines say of the program that prints the frames that follow.
@@ -80,11 +82,14 @@ var (
 	dumpedWord = []byte("(core dumped)")
 	// A report of Tizen's crash-manager has this line above the process's ID, its mappings and its stack.
 	crashInformation = []byte("Crash Information")
+	// `Thread 0 Crashed:` is the thread that crashed in a report of Darwin, and `Crashed: NAME` in one of Crashlytics.
+	crashedWord = []byte("Crashed:")
+	threadStart = []byte("Thread ")
 )
 
 // headlineWords are in headlines, and in what else a thread notes.
 var headlineWords = match.Subscribe(string(SanitizerWord), string(RuntimeError), string(onShard), string(inShard), string(depthWord), string(framesKey),
-	string(atPC), string(testRun), string(testsRun), string(dumpedWord), string(crashInformation), string(sumWord))
+	string(atPC), string(testRun), string(testsRun), string(dumpedWord), string(crashInformation), string(sumWord), string(crashedWord))
 
 // Note notes the headline that a text of the thread may be, by the words that it holds, and forgets what is not of the program that the next frames
 // are of.
@@ -133,6 +138,9 @@ func (e *emitter) note(line []byte) {
 func (e *emitter) noteOthers(line []byte) {
 	if bytes.Contains(line, onShard) {
 		e.begin(seastarHeadline, false, true)
+	}
+	if before, _, is := bytes.Cut(line, crashedWord); is && (bytes.Contains(before, threadStart) || len(bytes.TrimSpace(before)) == 0) {
+		e.begin(appleHeadline, false, true)
 	}
 	for i := bytes.IndexByte(line, '['); i >= 0; i = nextByte(line, i, '[') {
 		switch word := line[i:]; {

@@ -21,6 +21,9 @@ func ReadMapping(space *ctxstate.Process, text []byte, line int) bool {
 // ReadImage applies a line of a list of images, which counts for the frames above it. It returns false for any other line.
 func ReadImage(space *ctxstate.Process, text []byte, line int) bool {
 	m, ok := mappings.Image(text)
+	if !ok {
+		m, ok = mappings.AppleImage(text)
+	}
 	if ok {
 		addListed(space, &m, line)
 	}

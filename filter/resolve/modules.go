@@ -96,6 +96,29 @@ func (o *memo) member(name, member []byte, at uint64, id symsrc.BuildID) *Module
 	return m
 }
 
+// apple returns the module of a frame of Darwin without a UUID.
+func (o *memo) apple(name []byte, arch string) *Module {
+	key := append(append(append(o.key[:0], name...), 0), "\x00Mach-O "...)
+	key = append(key, arch...)
+	o.key = key
+	if m := o.frames[string(key)]; m != nil {
+		return m
+	}
+	if len(o.modules) >= memoLimit || o.bytes > memoBytes {
+		o.init()
+	}
+	written := string(key)
+	own := written[:len(name)]
+	m := &Module{Module: symsrc.Module{Name: own, Arch: arch}, number: uint64(len(o.modules)), Shown: symsrc.Visible(own)}
+	o.modules[written] = m
+	if len(o.frames) >= memoLimit {
+		clear(o.frames)
+	}
+	o.bytes += 2 * len(written)
+	o.frames[written] = m
+	return m
+}
+
 // written returns the module of a frame. digits are its build ID as written, and may be empty.
 func (o *memo) written(name, digits []byte) *Module {
 	key := append(o.key[:0], name...)

@@ -28,6 +28,8 @@ type Process struct {
 	bases map[uint64]symsrc.Module
 	// begins are where modules begin, by frames that have both an address of the process and one of the module.
 	begins []beginning
+	// images are modules by their numbers in a list of images, of a report in JSON whose frames name them so.
+	images []symsrc.Module
 	// loaded are the names of those that stand below the frames of their modules.
 	loaded []string
 	// reported is set after the headline of a crash report, until the report names the process.
@@ -271,6 +273,9 @@ func (o *Processes) addBuildID(p *Process, name string, id symsrc.BuildID) {
 	}
 	p.buildIDs[name] = id
 }
+
+// SetImages sets the modules by their numbers in a list of images.
+func (p *Process) SetImages(images []symsrc.Module) { p.images = images }
 
 // AddLoaded notes the build IDs of modules whose frames stand above them, by the names of their files, until DropLoaded.
 func (o *Processes) AddLoaded(p *Process, name string, id symsrc.BuildID) {

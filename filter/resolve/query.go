@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"qss-filter/ctxstate"
 	"qss-filter/filter/frame"
 	"qss-filter/filter/parse"
 	"qss-filter/filter/scan"
@@ -150,9 +151,11 @@ func (s *queries) absoluteAddress(t *Thread, text []byte, fr *parse.Frame) (addr
 	if fr.Base == frame.Absolute {
 		return fr.Offset, true
 	}
-	if (fr.Space == symsrc.InImage || fr.Space == symsrc.InText) && !fr.Addr.Empty() && t.Space.Listed() {
+	if (fr.Space == symsrc.InImage || fr.Space == symsrc.InText || fr.Arch != "" && fr.Base == frame.FromSymbol) && !fr.Addr.Empty() && t.Space.Listed() {
 		addr, _, _ = scan.Address(fr.Addr.Of(text), 0)
-		_, ok = t.Space.Resolve(addr)
+		if _, ok = t.Space.Resolve(addr); !ok && fr.Arch != "" {
+			_, addr, ok = authenticated(t.Process, addr)
+		}
 	}
 	return addr, ok
 }
@@ -170,6 +173,11 @@ var (
 func (s *queries) module(t *Thread, fr *parse.Frame) *Module {
 	name, id := fr.ModuleText, fr.BuildIDText
 	switch {
+	case fr.ImageIndex > 0:
+		if i := fr.ImageIndex - 1; i < uint64(len(t.images)) {
+			return s.memo.module([]byte(t.images[i].Name), t.images[i].BuildID)
+		}
+		return nil
 	case fr.ImageBase > 0:
 		if m, ok := t.bases[fr.ImageBase]; ok {
 			return s.memo.module([]byte(m.Name), m.BuildID)
@@ -193,8 +201,8 @@ func (s *queries) module(t *Thread, fr *parse.Frame) *Module {
 			return s.memo.module(name, known)
 		}
 	}
-	if fr.MachO && len(id) == 0 {
-		return s.memo.module(name, symsrc.MachO)
+	if fr.Arch != "" && len(id) == 0 {
+		return s.memo.apple(name, fr.Arch)
 	}
 	return s.memo.written(name, id)
 }
@@ -212,6 +220,20 @@ func (s *queries) inStack(t *Thread, text []byte, fr *parse.Frame, rule Rule) (q
 	return q, ok
 }
 
+// authenticated returns the mapping of an address of a process whose high bits have a pointer authentication code, and the address without
+// that. Bit 55 of it is 0 (Arm ARM, D8.10); addresses on Darwin have up to 47 bits, on iOS 39.
+func authenticated(p *Process, addr uint64) (at *ctxstate.Mapping, plain uint64, ok bool) {
+	if addr>>47 == 0 || addr>>55&1 != 0 {
+		return nil, addr, false
+	}
+	for _, bits := range [...]uint{47, 39} {
+		if at, ok = p.Space.Resolve(addr & (1<<bits - 1)); ok {
+			return at, addr & (1<<bits - 1), true
+		}
+	}
+	return nil, addr, false
+}
+
 // at returns the query of an absolute address of a process. For a return address the mapping of the call before it
 // counts, since the call may end its mapping. ok is false if no mapping covers the address, or if several may.
 func (s *queries) at(p *Process, addr uint64, kind symsrc.Kind, rule Rule) (q query, ok, several bool) {
@@ -220,6 +242,9 @@ func (s *queries) at(p *Process, addr uint64, kind symsrc.Kind, rule Rule) (q qu
 		near--
 	}
 	at, ok := p.Space.Resolve(near)
+	if !ok {
+		at, near, ok = authenticated(p, near)
+	}
 	if p.Space.Cut() {
 		at, near, several = p.Space.ResolveCut(near, kind == symsrc.Code)
 		ok = at != nil

@@ -177,7 +177,9 @@ func (o Adjust) Frame(t *Thread, by frame.Convention, first bool) Rule {
 		return t.doubted(either.because(byFormat), first)
 	case by == frame.Listed && t.headed(first, perFlowHeadline):
 		return t.doubted(unwinding.because(byHeader), first)
-	case by == frame.Raw, by == frame.RawButFirst:
+	case by == frame.Darwin && first && t.headed(false, appleHeadline) && !t.Emitter.begun:
+		return exact.because(byHeader)
+	case by == frame.Raw, by == frame.RawButFirst, by == frame.Darwin:
 		return t.doubted(unwinding.because(byFormat), first)
 	case by == frame.Sanitizers && (t.headed(first, movedHeadline) || t.headed(first, rawHeadline)):
 		return t.moved() // in text, the addresses of all sanitizers lie in the call already

@@ -43,7 +43,7 @@ func count(n int, what string) string {
 
 // link returns the path of what is written for a log, relative to the page.
 func (r *run) link(log string) string {
-	file := filepath.Join(r.opt.Output, filepath.FromSlash(log)+r.opt.suffix())
+	file := filepath.Join(r.opt.Output, filepath.FromSlash(r.names[log]))
 	from, err := filepath.Abs(filepath.Dir(r.opt.HTML))
 	if err != nil {
 		return ""
@@ -56,4 +56,12 @@ func (r *run) link(log string) string {
 		return ""
 	}
 	return (&url.URL{Path: filepath.ToSlash(file)}).String()
+}
+
+// whole returns the whole path of a directory, as the title of a page that may be read elsewhere.
+func whole(dir string) string {
+	if at, err := filepath.Abs(dir); err == nil {
+		return at
+	}
+	return dir
 }

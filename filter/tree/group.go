@@ -3,9 +3,7 @@ package tree
 import (
 	"bufio"
 	"cmp"
-	_ "embed"
 	"hash/maphash"
-	"html/template"
 	"io"
 	"maps"
 	"slices"
@@ -14,6 +12,7 @@ import (
 	"sync"
 
 	"qss-filter/filter/print"
+	"qss-filter/filter/resolve"
 	"qss-filter/filter/triage"
 	"qss-filter/symsrc"
 )
@@ -30,8 +29,9 @@ type groups struct {
 	wait map[*logSink]map[uint64]*group
 }
 
-// group is a group of stacks with the same functions.
+// group is a group of stacks with the same functions, of which logs say the same.
 type group struct {
+	same  uint64 // the hash of the functions
 	count int
 	// log, file, id and line are the position of the first stack: index and name of the log, number and first line of the stack.
 	log, id, line int
@@ -44,6 +44,28 @@ type group struct {
 	// logs are the logs with such stacks, the first maxLogs of them; more counts the others.
 	logs []groupLog
 	more int
+	// below are the faults that such stacks are about, and how many of them; at most maxBelow. sources are places in its own code.
+	below   map[bugKey]int
+	sources []sourceAt
+}
+
+// maxBelow bounds the faults that a group of stacks is about.
+const maxBelow = 64
+
+// sourceAt is the place in the source of a function that is shown, by its number.
+type sourceAt struct {
+	number int
+	symsrc.Place
+}
+
+// addBelow adds stacks to those that are about a fault.
+func (g *group) addBelow(at bugKey, n int) {
+	if g.below == nil {
+		g.below = map[bugKey]int{}
+	}
+	if _, have := g.below[at]; have || len(g.below) < maxBelow {
+		g.below[at] += n
+	}
 }
 
 // groupLog is a log with stacks of a group: their number, and the first line of the first one.
@@ -90,8 +112,18 @@ func (h heads) after(first string) string {
 func (g *group) join(other *group) {
 	g.heads.add(other.heads...)
 	g.logs = append(g.logs, other.logs...)
-	slices.SortFunc(g.logs, func(a, b groupLog) int { return cmp.Compare(a.index, b.index) })
+	slices.SortStableFunc(g.logs, func(a, b groupLog) int { return cmp.Compare(a.index, b.index) })
+	for i := 1; i < len(g.logs); i++ { // a log whose stacks were in both
+		if a, b := &g.logs[i-1], g.logs[i]; a.index == b.index {
+			a.count, a.line = a.count+b.count, min(a.line, b.line)
+			g.logs = slices.Delete(g.logs, i, i+1)
+			i--
+		}
+	}
 	g.more += other.more
+	for at, n := range other.below {
+		g.addBelow(at, n)
+	}
 	if n := len(g.logs) - maxLogs; n > 0 {
 		g.logs, g.more = g.logs[:maxLogs], g.more+n
 	}
@@ -110,11 +142,14 @@ func (g *groups) add(l *logSink, s *stack) {
 		of = map[uint64]*group{}
 		g.wait[l] = of
 	}
+	functions := s.key.Sum64()
+	s.key.WriteString(s.about.Kind + "\x00" + headClass(s.about.Text))
 	sum := s.key.Sum64()
 	if have := of[sum]; have != nil {
 		have.count++
 		have.logs[0].count++
 		have.heads.add(s.about.Text)
+		s.noteBelow(have)
 		if s.id < have.id {
 			have.id, have.line, have.about, have.logs[0].line = s.id, s.line, s.about, s.line
 		}
@@ -124,10 +159,18 @@ func (g *groups) add(l *logSink, s *stack) {
 		g.over++
 		return
 	}
-	added := &group{count: 1, log: l.index, id: s.id, line: s.line, file: l.name, functions: s.next, shown: s.shown, about: s.about,
-		signature: s.signature.String(), logs: []groupLog{{l.index, 1, s.line, l.rel}}}
+	added := &group{same: functions, count: 1, log: l.index, id: s.id, line: s.line, file: l.name, functions: s.next, shown: s.shown, about: s.about,
+		signature: s.signature.String(), logs: []groupLog{{l.index, 1, s.line, l.rel}}, sources: s.sources}
+	s.noteBelow(added)
 	added.heads.add(s.about.Text)
 	of[sum] = added
+}
+
+// noteBelow notes in the group of the stack the fault that it is about.
+func (s *stack) noteBelow(g *group) {
+	if s.fault != nil {
+		g.addBelow(faultKey(s.fault.signature.String(), s.fault.about.Text), 1)
+	}
 }
 
 // keep adds the stacks of a log to those of all logs.
@@ -160,11 +203,44 @@ func (g *groups) drop(l *logSink) {
 	delete(g.wait, l)
 }
 
-// sorted returns the groups, the largest first.
+// sorted returns the groups, the largest first. Stacks of which a log says nothing are joined with those of the same functions of which
+// other logs say what happened, if these say the same.
 func (g *groups) sorted() []*group {
-	return slices.SortedFunc(maps.Values(g.all), func(a, b *group) int {
-		return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(a.log, b.log), cmp.Compare(a.id, b.id))
+	list := slices.SortedFunc(maps.Values(g.all), compareGroups)
+	said := map[uint64]*group{}
+	for _, of := range list {
+		if of.about == (triage.Headline{}) {
+			continue
+		}
+		if _, several := said[of.same]; several {
+			said[of.same] = nil
+		} else {
+			said[of.same] = of
+		}
+	}
+	joined := false
+	list = slices.DeleteFunc(list, func(of *group) bool {
+		to := said[of.same]
+		if of.about != (triage.Headline{}) || to == nil {
+			return false
+		}
+		joined = true
+		to.count += of.count
+		if of.log < to.log || of.log == to.log && of.id < to.id {
+			to.log, to.id, to.line, to.file = of.log, of.id, of.line, of.file
+		}
+		to.join(of)
+		return true
 	})
+	if joined {
+		slices.SortFunc(list, compareGroups)
+	}
+	return list
+}
+
+// compareGroups orders groups by their numbers of stacks, and then by the first one.
+func compareGroups(a, b *group) int {
+	return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(a.log, b.log), cmp.Compare(a.id, b.id))
 }
 
 // GroupSummary is a group in summary.json.
@@ -197,27 +273,29 @@ func (g *group) names() []string {
 	return names
 }
 
-// title returns the name of the first function that is the program's own, or of the first one.
-func (g *group) title() string {
+// own returns the first function that is the program's own, one with a name if there is any; nil if there is none.
+func (g *group) own() *place {
+	var first *place
 	for i := range g.shown {
-		if p := &g.shown[i]; p.Func != "" && p.own {
-			return p.name()
+		switch p := &g.shown[i]; {
+		case p.own && p.Func != "":
+			return p
+		case p.own && first == nil:
+			first = p
 		}
 	}
-	for i := range g.shown {
-		if p := &g.shown[i]; p.own {
-			return p.name()
-		}
+	return first
+}
+
+// title returns the name of the first function that is the program's own, or of the first one.
+func (g *group) title() string {
+	if p := g.own(); p != nil {
+		return p.name()
 	}
 	if len(g.shown) == 0 {
 		return unknownName
 	}
 	return g.shown[0].name()
-}
-
-// nameless reports whether one of the functions that are shown has no name.
-func (g *group) nameless() bool {
-	return slices.ContainsFunc(g.shown, func(p place) bool { return p.Nameless })
 }
 
 // name returns the function, followed by the module in parentheses if there is no name or only the log has it.
@@ -245,110 +323,6 @@ func (r *Report) writeGroups(w io.Writer, list []*group) error {
 		b.Write(append(row, '\n'))
 	}
 	return b.Flush()
-}
-
-// maxShown bounds the number of groups on a page, so that a browser can show it.
-const maxShown = 5000
-
-//go:embed page.html
-var pageText string
-
-// pageTemplate parses the template when it is needed: most runs write no page.
-var pageTemplate = sync.OnceValue(func() *template.Template { return template.Must(template.New("page").Parse(pageText)) })
-
-// page is the data of page.html.
-type page struct {
-	Title  string
-	Counts struct{ Logs, Stacks, Frames, Failed int }
-	// Outcomes are the numbers of frames by outcome.
-	Outcomes []pageOutcome
-	All      []*group
-	Groups   []pageGroup
-	More     bool
-	// Modules are the modules of all logs.
-	Modules []pageModule
-}
-
-type pageOutcome struct {
-	Word  string
-	Count int
-}
-
-type pageGroup struct {
-	Count, Line, ID int
-	First, File     string
-	// Headline says what happened, and Kind what the stack is.
-	Headline, Kind, Signature string
-	Nameless                  bool
-	Frames                    template.HTML // the items of the list
-	Cut                       int           // functions that are not shown
-	Logs                      []pageLog
-	MoreLogs                  int
-}
-
-// appendFrame appends a function as an item of the list. A page has thousands of them, for which the template takes longer than the logs.
-func appendFrame(dst []byte, f *place) []byte {
-	at := f.Module
-	if f.Nameless { // the name has it
-		at = ""
-	}
-	if f.File != "" {
-		at = f.File + ":" + f.Line
-	}
-	if f.own {
-		dst = append(dst, "<li>"...)
-	} else {
-		dst = append(dst, `<li class="other">`...)
-	}
-	dst = append(dst, template.HTMLEscapeString(symsrc.Visible(f.name()))...)
-	dst = append(dst, ` <span class="at">`...)
-	dst = append(dst, template.HTMLEscapeString(symsrc.Visible(at))...)
-	return append(dst, "</span></li>"...)
-}
-
-// pageLog is a log with stacks of a group. Link is the path of what was written for it, relative to the page; "" if nothing was.
-type pageLog struct {
-	Name, Link  string
-	Count, Line int
-}
-
-type pageModule struct {
-	Name, Target, Elf, Debug, ID, Note string
-	Bad, BadDebug                      bool
-}
-
-// writePage writes the page. It is self-contained and needs no network.
-func (r *Report) writePage(w io.Writer, list []*group, modules []*module) error {
-	p := page{Title: symsrc.Visible(r.title), All: list, More: len(list) > maxShown}
-	p.Counts.Logs, p.Counts.Stacks = r.counts.logs, r.counts.stacks
-	p.Counts.Frames, p.Counts.Failed = r.counts.frames.Frames, r.counts.frames.Unnamed()
-	for o, n := range r.counts.frames.All {
-		p.Outcomes = append(p.Outcomes, pageOutcome{o.String(), n})
-	}
-	var frames []byte
-	for _, g := range list[:min(len(list), maxShown)] {
-		pg := pageGroup{Count: g.count, Line: g.line, ID: g.id, File: g.file, Cut: g.functions - len(g.shown), First: symsrc.Visible(g.title()),
-			Headline: g.heads.after(g.about.Text), Kind: g.about.Kind, Signature: symsrc.Visible(g.signature), Nameless: g.nameless(), MoreLogs: g.more}
-		for _, of := range g.logs {
-			pg.Logs = append(pg.Logs, pageLog{symsrc.Visible(of.name), r.link(of.name), of.count, of.line})
-		}
-		frames = frames[:0]
-		for i := range g.shown {
-			frames = appendFrame(frames, &g.shown[i])
-		}
-		pg.Frames = template.HTML(frames)
-		p.Groups = append(p.Groups, pg)
-	}
-	for _, m := range modules {
-		elf, debug := m.statuses()
-		pm := pageModule{Name: symsrc.Visible(m.Name), Target: symsrc.Visible(target(m.files)), Elf: elf.String(), Debug: debug.String(), ID: m.id,
-			Bad: elf != symsrc.OK, BadDebug: debug != symsrc.OK}
-		if m.files != nil {
-			pm.Note = symsrc.Visible(m.files.Note)
-		}
-		p.Modules = append(p.Modules, pm)
-	}
-	return pageTemplate().Execute(w, &p)
 }
 
 // Limits of open stacks: frames of several threads may be interleaved, and a stack ends only when its thread begins another one.
@@ -380,6 +354,9 @@ type stack struct {
 	// about is what the log says of the stack.
 	about     triage.Headline
 	signature triage.Signature
+	// fault is the stack of the fault that this one is about, nil for none. sources are places in its own code.
+	fault   *stack
+	sources []sourceAt
 }
 
 // place is a function of a stack, as it is shown for its group.
@@ -391,6 +368,8 @@ type place struct {
 	Nameless bool
 	// own is set for a function that is the program's own.
 	own bool
+	// outcome is what became of the frame.
+	outcome resolve.Outcome
 }
 
 // stackOf returns the stack of a frame, or nil for a frame in a sentence. A frame whose number is not greater than that of the last
@@ -401,13 +380,17 @@ func (l *logSink) stackOf(o *print.Observation) *stack {
 	}
 	s := l.open[o.Thread]
 	if s != nil && !s.over && s.run.Continue(o.Line, o.Number, o.Numbered) {
+		if s.frames == 1 && s.about == (triage.Headline{}) { // glog says PC: above what happened
+			l.describe(s, o.Line)
+		}
 		return s
 	}
 	if s != nil {
 		l.finish(s)
 	}
 	l.settle(o.Line)
-	s = &stack{id: l.counts.stacks, line: o.Line, thread: o.Thread, run: triage.Begin(o.Line, o.Number, o.Numbered), about: l.heads.Above(o.Line)}
+	s = &stack{id: l.counts.stacks, line: o.Line, thread: o.Thread, run: triage.Begin(o.Line, o.Number, o.Numbered)}
+	l.describe(s, o.Line)
 	if l.rep.grouping() {
 		s.key.SetSeed(l.rep.groups.seed)
 	}
@@ -415,6 +398,17 @@ func (l *logSink) stackOf(o *print.Observation) *stack {
 	l.open[o.Thread] = s
 	l.order = append(l.order, s)
 	return s
+}
+
+// describe takes what the log says of a stack above a line.
+func (l *logSink) describe(s *stack, line int) {
+	s.about = l.heads.Above(line)
+	switch {
+	case s.about.Kind == triage.Fault:
+		l.fault = s
+	case s.about.Kind != "" && l.fault != nil && l.fault.about.Text == s.about.Text:
+		s.fault = l.fault
+	}
 }
 
 // finish ends a stack: further frames belong to other stacks.
@@ -429,7 +423,7 @@ func (l *logSink) finish(s *stack) {
 	if l.rep.grouping() {
 		l.rep.groups.add(l, s)
 	}
-	s.shown = nil
+	s.shown, s.sources = nil, nil
 }
 
 // settle writes the ended stacks in order, up to the first one that is open. It ends that one if it has had no frame for maxIdle

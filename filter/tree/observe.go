@@ -66,6 +66,7 @@ type logSink struct {
 	text      []byte
 	single    [1]symsrc.Frame // the result of functions, if it is not from an answer
 	heads     triage.Headlines
+	fault     *stack // the last stack of a fault
 }
 
 // observe adds a frame.
@@ -153,7 +154,7 @@ func (l *logSink) rebuild(f *fields, functions []symsrc.Frame) {
 func (l *logSink) group(f *fields, fr *symsrc.Frame) {
 	s, o := f.s, f.o
 	own := s.signature.Add(&triage.Frame{Func: fr.Func, File: fr.File, Module: o.Module.Name, At: o.At + o.Back, Located: o.Located}, &l.rep.Own)
-	at := place{own: own, Func: fr.Func, File: fr.File, Line: string(appendLine(nil, fr)), Module: path.Base(o.Module.Name)}
+	at := place{own: own, outcome: o.Outcome, Func: fr.Func, File: fr.File, Line: string(appendLine(nil, fr)), Module: path.Base(o.Module.Name)}
 	switch {
 	case f.failed:
 		at.Nameless = true
@@ -179,9 +180,21 @@ func (l *logSink) group(f *fields, fr *symsrc.Frame) {
 		s.key.WriteString(fr.Func)
 	}
 	s.key.WriteByte('\n')
+	if own && l.rep.Sources != nil && len(s.sources) < sourcesOfBug && fr.File != "" && fr.Line > 0 && len(o.Frames) > 0 {
+		s.sources = append(s.sources, sourceAt{len(s.shown), symsrc.Place{Module: o.Module, Files: o.Files, Path: fr.File,
+			Local: l.local(fr), MD5: fr.MD5, Line: fr.Line}})
+	}
 	if len(s.shown) < shownFrames {
 		s.shown = append(s.shown, at)
 	}
+}
+
+// local returns the path of the source of a function on this machine.
+func (l *logSink) local(fr *symsrc.Frame) string {
+	if l.names == nil {
+		return fr.File
+	}
+	return l.names.Mapped([]symsrc.Frame{*fr})[0].File
 }
 
 func appendIndex(dst []byte, n int) []byte { return strconv.AppendInt(append(dst, '#'), int64(n), 10) }

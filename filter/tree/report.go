@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"qss-filter/filter/print"
 	"qss-filter/filter/resolve"
@@ -45,7 +46,11 @@ type ReportOptions struct {
 	Nameless func(m symsrc.Module)
 	// Finder finds the files of modules whose answers have none, since they are from a cache.
 	Finder symsrc.Finder
-	Stdout io.Writer
+	// Sources, if not nil, reads the source code that the page shows.
+	Sources print.Sources
+	// Written is the time that the page has, none if it is zero.
+	Written time.Time
+	Stdout  io.Writer
 }
 
 // Report collects the frames that filters observe, and writes frames.tsv, elf_list.tsv, failed_frames.tsv, expanded_frames.tsv and

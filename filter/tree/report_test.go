@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -163,17 +162,17 @@ func TestGroups(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	page := b.file(t, "page.html")
-	for _, part := range []string{"<b>3 ×</b>fn_2", "/src/a.c:2", "NOT_FOUND", "elf not found", "2 logs, 4 stacks in 2 groups"} {
-		if !strings.Contains(page, part) {
-			t.Errorf("the page lacks %q", part)
-		}
+	if !strings.Contains(page, "elf not found") || !strings.Contains(page, "2 logs, 4 stacks in 2 groups") {
+		t.Errorf("the page lacks its totals or modules: %.2000s", page)
+	}
+	if got := outline(t, page); got != "3 × fn_2 a.c:2 [3: a:1×1 b:2×2]\n1 × fn_6 a.c:6 [1: b:1×1]\n" {
+		t.Errorf("the page has\n%s", got)
 	}
 	for _, part := range []string{"http:", "https:", "src=", "<link", "@import", "url("} {
 		if strings.Contains(page, part) {
 			t.Errorf("the page refers to other files by %q", part)
 		}
 	}
-	browse(t, filepath.Join(b.out, "page.html"))
 }
 
 // TestPageOfReport has the stacks of a report: what happened, what each stack is, the functions that they are named by, and their logs.
@@ -186,23 +185,114 @@ func TestPageOfReport(t *testing.T) {
 	b.opt.Group, b.opt.HTML, b.opt.Mode = true, filepath.Join(b.out, "report", "page.html"), Rewrite
 	b.run(t, nil)
 	page := b.file(t, "report/page.html")
-	for _, part := range []string{
-		`<b>3 ×</b><span class="kind">fault</span><span class="what">heap-use-after-free READ 4</span>ns::use&lt;int&gt;(int*) <small>a/x y.log:3, stack 0</small>`,
-		`<span class="kind">freed by</span><span class="what">heap-use-after-free READ 4</span>drop()`,
-		`<span class="kind">allocated by</span><span class="what">heap-use-after-free READ 4</span>make()`,
-		`<code class="signature">ns::use--bad.so&#43;0x3</code>`,
-		`<li>1 × <a href="../a/x%20y.log.rewrite">a/x y.log</a>, line 3</li><li>2 × <a href="../b.log.rewrite">b.log</a>, line 4</li>`,
-		`<li class="other">memcpy `, `class="copy">Copy as text<`, `id="nameless"`,
-	} {
-		if !strings.Contains(page, part) {
-			t.Errorf("the page lacks %s", part)
-		}
+	const want = "3 × fault: heap-use-after-free READ 4: ns::use<int>(int*) a.cc:12 [3: a/x y.log:3×1 b.log:4×2]\n" +
+		"  3 × freed by: drop() a.cc:20 [3: a/x y.log:9×1 b.log:10×2]\n  3 × allocated by: make() a.cc:30 [3: a/x y.log:13×1 b.log:14×2]\n"
+	if got := outline(t, page); got != want {
+		t.Errorf("the page has\n%s\nwant\n%s", got, want)
 	}
-	if got := strings.Count(page, "<details data-nameless"); got != 1 {
-		t.Errorf("%d groups have a frame without a name, want 1", got)
+	data := dataOf(t, page)
+	if got := data.Bugs[0].Signature; got != "ns::use--bad.so+0x3" {
+		t.Errorf("the signature is %q", got)
+	}
+	if want := [][2]string{{"a/x y.log", "../a/x%20y.log.rewrite"}, {"b.log", "../b.log.rewrite"}}; !slices.Equal(data.Logs, want) {
+		t.Errorf("the logs are %q, want %q", data.Logs, want)
 	}
 	if want := "qss-filter: 3 logs, 2 with stacks, 18 of 21 frames named: " + b.opt.HTML + "\nqss-filter: not read: 1 file of source code or symbols\n"; b.stderr.String() != want {
 		t.Errorf("stderr is\n%s\nwant\n%s", b.stderr.String(), want)
+	}
+}
+
+// dataOf returns the data of a page.
+func dataOf(t *testing.T, page string) (data pageData) {
+	t.Helper()
+	_, text, _ := strings.Cut(page, `id="data">`)
+	text, _, _ = strings.Cut(text, "</script>")
+	if err := json.Unmarshal([]byte(text), &data); err != nil {
+		t.Fatalf("%v: %.2000s", err, page)
+	}
+	return data
+}
+
+// outline returns the bugs of a page, a line for each, with the logs of its groups of stacks.
+func outline(t *testing.T, page string) string {
+	t.Helper()
+	data := dataOf(t, page)
+	var b strings.Builder
+	var add func(list []*pageBug, indent string)
+	add = func(list []*pageBug, indent string) {
+		for _, bug := range list {
+			fmt.Fprintf(&b, "%s%d × ", indent, bug.Count)
+			for _, text := range []string{bug.Kind, bug.Head} {
+				if text != "" {
+					b.WriteString(text + ": ")
+				}
+			}
+			b.WriteString(strings.TrimSpace(bug.Title + " " + bug.At))
+			for _, s := range bug.Stacks {
+				fmt.Fprintf(&b, " [%d:", s.Count)
+				for _, log := range s.Logs {
+					fmt.Fprintf(&b, " %s:%d×%d", data.Logs[log[0]][0], log[2], log[1])
+				}
+				b.WriteString("]")
+			}
+			b.WriteString("\n")
+			add(bug.Below, indent+"  ")
+		}
+	}
+	add(data.Bugs, "")
+	return b.String()
+}
+
+// TestOneBug has one crash as three logs report it, which say different things of it and have other frames of the system.
+func TestOneBug(t *testing.T) {
+	own := "#1 0x2 in app::blend(int) /src/blend.cc:5:1\n#2 0x3 in app::decode(int) /src/decode.cc:6:1\n"
+	b := newBatch(t, map[string]string{
+		"tombstone": "signal 11 (SIGSEGV), code 1\n#0 0x1 in memcpy /b/sanitizer_common/x.cc:1:2\n" + own,
+		"logcat":    "#0 0x1 in memmove /b/sanitizer_common/x.cc:1:2\n" + own,
+		"pod":       "==1==ERROR: AddressSanitizer: SEGV on unknown address 0x0\n" + strings.ReplaceAll(strings.ReplaceAll(own, "#1", "#0"), "#2", "#1"),
+	})
+	b.opt.Group, b.opt.HTML = true, filepath.Join(b.out, "page.html")
+	b.run(t, nil)
+	const want = "3 × fault: SEGV, SIGSEGV: app::blend(int) blend.cc:5 [1: pod:2×1] [1: tombstone:2×1] [1: logcat:1×1]\n"
+	if got := outline(t, b.file(t, "page.html")); got != want {
+		t.Errorf("the page has\n%s\nwant\n%s", got, want)
+	}
+	// Another fault in the same functions is another bug, and then it is not known of which one logcat has the stack.
+	other := "==1==ERROR: AddressSanitizer: heap-use-after-free on address 0x0\n" + strings.ReplaceAll(strings.ReplaceAll(own, "#1", "#0"), "#2", "#1")
+	if err := os.WriteFile(filepath.Join(b.in, "other"), []byte(other), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.run(t, nil)
+	const apart = "2 × fault: SEGV, SIGSEGV: app::blend(int) blend.cc:5 [1: pod:2×1] [1: tombstone:2×1]\n" +
+		"1 × fault: heap-use-after-free: app::blend(int) blend.cc:5 [1: other:2×1]\n1 × app::blend(int) blend.cc:5 [1: logcat:1×1]\n"
+	if got := outline(t, b.file(t, "page.html")); got != apart {
+		t.Errorf("with another fault the page has\n%s\nwant\n%s", got, apart)
+	}
+}
+
+// TestMirror has the names of outputs that are those of the logs, and what these must not replace.
+func TestMirror(t *testing.T) {
+	text := frame(0, "/a.so", 2)
+	files := map[string]string{"devB/tombstone_00": text, "a.log": text, "a.log.gz": text, "b.gz": text, "b/c": text, "summary.json": text, "e.xz.GZ": text, "stacks.html": text}
+	b := newBatch(t, files)
+	b.opt.Mode, b.opt.Mirror, b.opt.Include, b.opt.Group, b.opt.HTML = Rewrite, true, []string{"*"}, true, filepath.Join(b.out, "stacks.html")
+	b.run(t, nil)
+	for log, name := range map[string]string{"devB/tombstone_00": "devB/tombstone_00", "a.log": "a.log", "a.log.gz": "a.log.gz", "b.gz": "b.gz", "b/c": "b/c",
+		"summary.json": "summary.json.rewrite", "e.xz.GZ": "e.xz", "stacks.html": "stacks.html.rewrite"} {
+		if got := b.file(t, name); !strings.HasPrefix(got, text) || got == text {
+			t.Errorf("%s: %s is %q", log, name, got)
+		}
+	}
+	var s Summary
+	if err := json.Unmarshal([]byte(b.file(t, "summary.json")), &s.Groups); err == nil {
+		t.Error("the summary is a log's")
+	}
+	b.opt.Mode = StackOnly
+	b.run(t, nil)
+	for _, name := range []string{"devB/tombstone_00.stack.txt", "a.log.stack.txt", "a.log.gz.stack.txt", "b.stack.txt"} {
+		if got := b.file(t, name); !strings.HasPrefix(got, "=== STACK 0 ") {
+			t.Errorf("%s is %q", name, got)
+		}
 	}
 }
 
@@ -273,23 +363,6 @@ func TestNamelessGroups(t *testing.T) {
 	}
 }
 
-// browse opens the page in a browser with a search.
-func browse(t *testing.T, path string) {
-	browser, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Logf("not shown in a browser: %v", err)
-		return
-	}
-	dom, err := exec.Command(browser, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", "file://"+path+"#fn_6").Output()
-	if err != nil {
-		t.Logf("not shown in a browser: %v", err)
-		return
-	}
-	if !bytes.Contains(dom, []byte("1 groups match")) || bytes.Count(dom, []byte(`class="group" hidden`)) != 1 {
-		t.Errorf("the browser shows %s", dom)
-	}
-}
-
 // TestHostilePage checks that names with HTML are escaped.
 func TestHostilePage(t *testing.T) {
 	r := &Report{title: "<script>alert(1)</script>", groups: newGroups(), link: func(log string) string { return log }}
@@ -299,7 +372,10 @@ func TestHostilePage(t *testing.T) {
 	if err := r.writePage(&b, list, nil); err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range []string{"<script>alert", "<img", "</script><b>", `href="javascript:`} {
+	if got := dataOf(t, b.String()).Logs[0][1]; got != "./javascript:alert(1)" {
+		t.Errorf("the link is %q", got)
+	}
+	for _, part := range []string{"<script>alert", "<img", "</script><b>"} {
 		if strings.Contains(b.String(), part) {
 			t.Errorf("the page has %q", part)
 		}
@@ -373,5 +449,35 @@ func TestKeptAnswers(t *testing.T) {
 	}
 	if got := b.file(t, "summary.json"); !strings.Contains(got, `"INCOMPLETE": 1`) {
 		t.Errorf("got %s", got)
+	}
+}
+
+// fakeTexts has the source of one file, and doubts that of another.
+type fakeTexts struct{}
+
+func (fakeTexts) Excerpt(_ context.Context, p symsrc.Place, around int) symsrc.Excerpt {
+	x := symsrc.Excerpt{First: p.Line - around, Lines: []string{"</script>", "\tcall();", strings.Repeat("x", 1000)}}
+	if p.Line != 2 {
+		x.Note = "newer than the binary"
+	}
+	return x
+}
+
+// TestSourcesOfPage has the source of own functions on the page, unless there is doubt about it.
+func TestSourcesOfPage(t *testing.T) {
+	b := newBatch(t, map[string]string{"a": frame(0, "/a.so", 2) + frame(1, "/a.so", 4)})
+	b.opt.Group, b.opt.HTML, b.opt.Sources, b.opt.Finder = true, filepath.Join(b.out, "page.html"), fakeTexts{}, foundAt{}
+	b.run(t, nil)
+	page := b.file(t, "page.html")
+	data := dataOf(t, page)
+	if len(data.Bugs) != 1 || len(data.Sources) != 1 {
+		t.Fatalf("%d bugs with %d sources, want one of each", len(data.Bugs), len(data.Sources))
+	}
+	got := data.Sources[data.Bugs[0].Stacks[0].Frames[0]]
+	if got.First != 0 || got.Line != 2 || len(got.Lines) != 3 || got.Lines[1] != "    call();" || len(got.Lines[2]) != maxSourceLine {
+		t.Errorf("the source is %+v", got)
+	}
+	if strings.Count(page, "</script>") != 2 {
+		t.Error("a source ends the script")
 	}
 }

@@ -6,12 +6,14 @@
 //	end.go       the line at the end
 //	choose.go    which files of a directory tree are logs
 //	walk.go      the logs of a directory tree; the check that no output is written into it
+//	names.go     how the outputs are called
 //	list.go      the list of the modules of all logs
 //	input.go     opens a log, compressed or not
 //	observe.go   frame by frame: new numbers and lines; the modules of all logs, and their files
 //	spool.go     table rows until they are written, in bounded memory
 //	report.go    the tables and the summary
-//	group.go     the stacks of a log; groups of stacks with the same functions, as a table and as a page
+//	group.go     the stacks of a log; groups of stacks with the same functions, as a table
+//	page.go      the groups by bug, as a page
 //	timing.go    time per stage, and the progress bar
 package tree
 
@@ -72,6 +74,8 @@ type Options struct {
 	Follow bool
 	Mode   Mode
 	Form   Form
+	// Mirror names what is written for a log like the log: a rewritten one has its name, and none the suffix of a packed one.
+	Mirror bool
 	// Include and Exclude are patterns of path.Match. A file is read if one of Include matches, or if there is none and the file is
 	// no source, and none of Exclude matches. A pattern without a slash is compared with the name of the file, and in Exclude with
 	// those of its directories; one with a slash with the path below Input.
@@ -115,7 +119,7 @@ func Run(ctx context.Context, o Options) error {
 		return optionError("Input", "", err)
 	}
 	defer tree.close()
-	r.logs = logs
+	r.logs, r.names = logs, o.nameOutputs(logs)
 	err = r.reports(ctx)
 	if ctx.Err() != nil {
 		r.diag.printf("interrupted: %d of %d logs are done; no report was written", r.read.Load(), len(r.logs))
@@ -203,6 +207,7 @@ const (
 type run struct {
 	opt    *Options
 	logs   []logFile
+	names  map[string]string // of what is written for the logs, by their paths
 	report *Report
 	output *outputs
 	diag   *diagnostics
@@ -241,7 +246,7 @@ func (r *run) reports(ctx context.Context) error {
 	}
 	defer r.output.close()
 	defer r.output.prune()
-	report.title, report.stream, report.link = r.opt.Input, nil, r.link
+	report.title, report.stream, report.link = whole(r.opt.Input), nil, r.link
 	r.report = report
 	if r.opt.Terminal {
 		r.bar = newProgress(r.opt.Stderr, r.logs)
@@ -320,7 +325,7 @@ func (r *run) processLog(ctx context.Context, log *logFile) (err error) {
 		return err
 	}
 	defer in.Close()
-	out, err := r.output.create(filepath.FromSlash(log.rel) + r.opt.suffix())
+	out, err := r.output.create(filepath.FromSlash(r.names[log.rel]))
 	if err != nil {
 		return err
 	}
@@ -358,14 +363,6 @@ func (r *run) processLog(ctx context.Context, log *logFile) (err error) {
 	}
 	sink.keep()
 	return nil
-}
-
-// suffix returns the end of the name of what is written for a log.
-func (o *Options) suffix() string {
-	if o.Mode == Rewrite {
-		return rewriteSuffix
-	}
-	return stackSuffix
 }
 
 // options returns the options of the filter of a log.

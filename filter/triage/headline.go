@@ -44,7 +44,7 @@ type Headlines struct {
 // marks are in all lines that are a headline, or say what the stack below is.
 var marks = [...]string{"Sanitizer", "SIG", "signal ", " of size ", "llocated by ", "llocated from", "freed by ", "created by ", "runtime error:",
 	"panic", "leak of ", "Check failed", "CHECK failed", "KASAN", "terminate called", "Assertion", "fatal error: ", "stored to memory", "created by an allocation",
-	"kernel BUG", "general protection fault", "Unable to handle"}
+	"Exception", "java.lang.", "kernel BUG", "general protection fault", "Unable to handle"}
 
 // forms are the lines of reports, the first that fits counts. The first group of an expression is Text, or what completes it.
 var forms = sync.OnceValue(func() []form {
@@ -66,6 +66,7 @@ var forms = sync.OnceValue(func() []form {
 		f(`deadly signal`, "deadly signal", Fault, false),
 		f(`^(?:\S+ )*?panic: (.+)`, "panic: ", Fault, false),
 		f(`panicked at (.+)`, "panic at ", Fault, false),
+		f(`(?:^|[\s:])(?:Exception in thread "[^"]*" )?((?:[a-z][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error)(?:: .+)?)$`, "", Fault, false),
 		f(`\bfatal error: (.+)`, "fatal error: ", Fault, false),
 		f(`(?:Check|CHECK) failed: (.+)`, "check failed: ", Fault, false),
 		f("Assertion [`'\"]?(.+?)['\"]? failed", "assertion failed: ", Fault, false),
@@ -114,9 +115,15 @@ func (h *Headlines) Read(first int, lines []byte) {
 	for _, begin := range slices.Compact(at) {
 		number += bytes.Count(lines[counted:begin], []byte{'\n'})
 		counted = begin
-		line, _, _ := bytes.Cut(lines[begin:], []byte{'\n'})
+		line, rest, _ := bytes.Cut(lines[begin:], []byte{'\n'})
+		line = bytes.TrimRight(line, "\r")
+		if bytes.HasSuffix(line, []byte{':'}) && bytes.Contains(line, []byte("panicked at ")) { // what Rust says stands below the place
+			if said, _, _ := bytes.Cut(rest, []byte{'\n'}); len(said) <= maxHeadline {
+				line = append(append(bytes.Clone(line), ' '), bytes.TrimRight(said, "\r")...)
+			}
+		}
 		if len(line) <= maxHeadline {
-			h.read(number, string(bytes.TrimRight(line, "\r")))
+			h.read(number, string(line))
 		}
 	}
 }

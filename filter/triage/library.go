@@ -62,12 +62,16 @@ func cutAs(text string) (of, trait string, ok bool) {
 
 // isRustType reports whether a type is of the standard library or of the language, or stands for any type, as T and &T do.
 func isRustType(of string) bool {
+	of = strings.TrimLeft(of, "<") // `<T>::f::Type`, a type within a function
 	of, isAny := strings.CutPrefix(of, "dyn ")
 	if isAny {
 		return ofRustCrate(of)
 	}
 	if of == "" || strings.IndexByte("&*[(", of[0]) >= 0 {
 		return true
+	}
+	if of[0] == '<' { // a type in a function of another: <std::T>::f::Inner
+		return ofRust(of, "")
 	}
 	if strings.IndexFunc(of, func(r rune) bool { return r == ':' || r == '<' }) < 0 { // of no crate
 		return len(of) == 1 || of == strings.ToLower(of)

@@ -23,7 +23,7 @@ func Name(function string) string {
 	for _, begin := range [...]string{"non-virtual thunk to ", "virtual thunk to ", "decltype(auto) "} {
 		name = strings.TrimPrefix(name, begin)
 	}
-	name = withoutArguments(unnamed.Replace(name))
+	name = inMethod.Replace(withoutArguments(unnamed.Replace(name)))
 	for _, end := range [...]string{" const", " volatile", "&", " at", " [clone"} {
 		name = strings.TrimRight(strings.TrimSuffix(name, end), " ")
 	}
@@ -38,6 +38,10 @@ func Name(function string) string {
 var unnamed = strings.NewReplacer("(anonymous namespace)", "{anonymous}", "`anonymous namespace'", "{anonymous}",
 	"`anonymous-namespace'", "{anonymous}")
 
+// inMethod leaves out what a method is declared with where a name goes on inside of it: `total() const::'lambda'()` is a function of total.
+var inMethod = strings.NewReplacer(" const::", "::", " volatile::", "::", " const &::", "::", " const&::", "::", " const &&::", "::", " const&&::", "::",
+	" &::", "::", " &&::", "::")
+
 // suffixes matches what follows a name: `+0x67c`, ` + 1090`, ` [ui/tree.cc:56:21]`, `.cold`, `.isra.0`, `$8d185785d173e702d91e2893e143a6d9.cfi`.
 var suffixes = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?:\+0x[0-9a-fA-F]+(?:/0x[0-9a-fA-F]+)?|\+[0-9]+|\.abi0| \+ (?:0x)?[0-9a-fA-F]+|(?: \[[^\]]*:\d+\])|(?:\$[0-9a-f]{32})?\.cfi|(?:\.(?:cold|isra|part|constprop|llvm|lto_priv)(?:\.\d+)*)+)$`)
@@ -47,6 +51,17 @@ var suffixes = sync.OnceValue(func() *regexp.Regexp {
 var hashes = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`::h[0-9a-f]{16}$|\[[0-9a-f]{12,16}\]|\[abi:[^\]]*\]`)
 })
+
+// WithoutHash returns the name of a function of Rust without its hash, or those of its crates.
+func WithoutHash(name string) string {
+	if strings.Contains(name, "::h") || strings.Contains(name, "[") {
+		return rustHashes().ReplaceAllString(name, "")
+	}
+	return name
+}
+
+// rustHashes matches the hashes of Rust: that of hashes, without the ABI tags of C++.
+var rustHashes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`::h[0-9a-f]{16}$|\[[0-9a-f]{12,16}\]`) })
 
 // withoutArguments leaves out what stands in angle brackets and in parentheses, unless it is part of the name: `operator()`, `operator<<`,
 // `<T as Trait>::f` of Rust, `pkg.(*T).f` of Go.

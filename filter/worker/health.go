@@ -42,22 +42,23 @@ func (w *worker) serve(ctx context.Context) error {
 		rw.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 		_ = w.counts.write(rw, w.gauges(r.Context())) // the reader is gone
 	})
-	mux.HandleFunc("GET /healthz", func(rw http.ResponseWriter, r *http.Request) {
-		if status := w.nc.Status(); status != nats.CONNECTED {
-			http.Error(rw, "not connected to a broker: "+status.String(), http.StatusServiceUnavailable)
-			return
+	answer := func(path string, check func(context.Context) error) {
+		mux.HandleFunc("GET "+path, func(rw http.ResponseWriter, r *http.Request) {
+			ctx, cancel := context.WithTimeout(r.Context(), askWait)
+			defer cancel()
+			if err := check(ctx); err != nil {
+				http.Error(rw, err.Error(), http.StatusServiceUnavailable)
+				return
+			}
+			fmt.Fprintln(rw, "ok")
+		})
+	}
+	answer("/readyz", w.ready)
+	answer("/healthz", func(ctx context.Context) error {
+		if err := w.ready(ctx); err != nil {
+			return err
 		}
-		ctx, cancel := context.WithTimeout(r.Context(), askWait)
-		defer cancel()
-		if err := w.streams.check(ctx, w.js); err != nil {
-			http.Error(rw, err.Error(), http.StatusServiceUnavailable)
-			return
-		}
-		if err := w.stalled(ctx); err != nil {
-			http.Error(rw, err.Error(), http.StatusServiceUnavailable)
-			return
-		}
-		fmt.Fprintln(rw, "ok")
+		return w.stalled(ctx)
 	})
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	w.log.Info("metrics", "address", listener.Addr().String())
@@ -68,6 +69,14 @@ func (w *worker) serve(ctx context.Context) error {
 	}()
 	context.AfterFunc(ctx, func() { server.Close() })
 	return nil
+}
+
+// ready returns an error unless the worker can take lines: it is connected, and its streams are there.
+func (w *worker) ready(ctx context.Context) error {
+	if status := w.nc.Status(); status != nats.CONNECTED {
+		return errors.New("not connected to a broker: " + status.String())
+	}
+	return w.streams.check(ctx, w.js)
 }
 
 // consumers returns the consumers of all partitions, by their numbers.

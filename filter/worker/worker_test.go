@@ -253,8 +253,10 @@ func TestHealth(t *testing.T) {
 		}
 		return r.StatusCode, string(text)
 	}
-	if status, body := ask("/healthz"); status != http.StatusOK {
-		t.Errorf("health: %d %s", status, body)
+	for _, path := range []string{"/healthz", "/readyz"} {
+		if status, body := ask(path); status != http.StatusOK || body != "ok\n" {
+			t.Errorf("%s: %d %s", path, status, body)
+		}
 	}
 	for {
 		_, body := ask("/metrics")
@@ -272,7 +274,8 @@ func TestHealth(t *testing.T) {
 	}
 	cmd.kill()
 	for {
-		if status, _ := ask("/healthz"); status == http.StatusServiceUnavailable {
+		live, _ := ask("/healthz")
+		if ready, _ := ask("/readyz"); live == http.StatusServiceUnavailable && ready == live {
 			break
 		}
 		time.Sleep(10 * time.Millisecond)

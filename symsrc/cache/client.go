@@ -192,7 +192,7 @@ func (c *client) lost(l *link) {
 // disable disables the cache, and warns why.
 func (c *client) disable(err error) {
 	c.told.Do(func() { // before any caller continues without the cache, since the program may end then
-		c.warn(&symsrc.AvoidableError{Option: "cache.Dir", Err: fmt.Errorf("none is used in %s: %w", c.dir, err)})
+		c.warn(&symsrc.AvoidableError{Option: "cache.Dir", Err: fmt.Errorf("not used in %s: %w", c.dir, err)})
 		c.off.Store(true)
 	})
 	c.mu.Lock()

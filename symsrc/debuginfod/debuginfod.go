@@ -60,6 +60,7 @@ type Client struct {
 	cache    cache
 	header   http.Header // of requests to debuginfod servers
 	plain    http.Header // of those to stores
+	logins   map[string]login
 	progress progress
 	now      func() time.Time
 
@@ -273,6 +274,8 @@ type Options struct {
 	Retries int
 	// HeadersFile has the headers of every request, one per line; DEBUGINFOD_HEADERS_FILE.
 	HeadersFile string
+	// Netrc is a file with the logins of stores: NETRC, ~/.netrc. Debuginfod servers have HeadersFile, as with other clients.
+	Netrc string
 	// Via names the server that asks others, so that one which asks itself notices; "" for none.
 	Via string
 	// Shunned is a file in which runs tell each other of servers that do not answer; "" for none.
@@ -310,6 +313,11 @@ func (o *Options) complete() error {
 	o.Timeout = cmp.Or(o.Timeout, o.seconds("DEBUGINFOD_TIMEOUT", defaultTimeout))
 	o.MaxTime = cmp.Or(o.MaxTime, o.seconds("DEBUGINFOD_MAXTIME", -1))
 	o.HeadersFile = cmp.Or(o.HeadersFile, o.Environ("DEBUGINFOD_HEADERS_FILE"))
+	if home := o.Environ("HOME"); o.Netrc == "" {
+		if o.Netrc = o.Environ("NETRC"); o.Netrc == "" && home != "" {
+			o.Netrc = filepath.Join(home, ".netrc")
+		}
+	}
 	if n, ok := o.number("DEBUGINFOD_MAXSIZE"); ok && o.MaxSize == 0 {
 		o.MaxSize = cmp.Or(n, -1)
 	}

@@ -12,13 +12,23 @@ import (
 //
 //	/buildid/ID/debuginfo                         debuginfod, which is tried first
 //	/_.debug/elf-buildid-sym-ID/_.debug           SSQP, as Microsoft's public server (SSQP_Key_Conventions.md in dotnet/symstore)
+//	/_.dwarf/mach-uuid-sym-ID/_.dwarf             the same for the file in a dSYM; only an ID as long as a UUID is tried there
 //	/.build-id/xx/yyyy.debug                      a tree of files, as /usr/lib/debug, in any server of files
 //	/xx/yyyy/debuginfo                            the unified layout of Sentry's symbolicator
-var layouts = [...]func(id string) string{
-	func(id string) string { return "/_.debug/elf-buildid-sym-" + id + "/_.debug" },
-	func(id string) string { return "/.build-id/" + id[:2] + "/" + id[2:] + ".debug" },
-	func(id string) string { return "/" + id[:2] + "/" + id[2:] + "/debuginfo" },
+var layouts = [...]func(id string) []string{
+	func(id string) []string {
+		paths := []string{"/_.debug/elf-buildid-sym-" + id + "/_.debug"}
+		if len(id) == uuidDigits {
+			paths = append(paths, "/_.dwarf/mach-uuid-sym-"+id+"/_.dwarf")
+		}
+		return paths
+	},
+	func(id string) []string { return []string{"/.build-id/" + id[:2] + "/" + id[2:] + ".debug"} },
+	func(id string) []string { return []string{"/" + id[:2] + "/" + id[2:] + "/debuginfo"} },
 }
+
+// uuidDigits is the length of a UUID without hyphens.
+const uuidDigits = 32
 
 // store is what is known of the layout of a server.
 type store struct {
@@ -38,11 +48,11 @@ func (s *server) paths(k key) (all []string) {
 	id := k.id.String()
 	if used := s.store.used.Load(); used >= firstLayout {
 		if k.kind == Debuginfo && len(id) > 2 {
-			return []string{layouts[used-firstLayout](id)}
+			return layouts[used-firstLayout](id)
 		}
 	} else if all = append(all, k.urlPath()); used == unknownLayout && s.store.any && k.kind == Debuginfo && len(id) > 2 {
 		for _, path := range layouts {
-			all = append(all, path(id))
+			all = append(all, path(id)...)
 		}
 	}
 	return all
@@ -55,7 +65,7 @@ func (s *server) has(k key, path string) {
 	}
 	used := int32(debuginfodLayout)
 	for i, layout := range layouts {
-		if id := k.id.String(); k.kind == Debuginfo && len(id) > 2 && layout(id) == path {
+		if id := k.id.String(); k.kind == Debuginfo && len(id) > 2 && slices.Contains(layout(id), path) {
 			used = int32(firstLayout + i)
 		}
 	}

@@ -1,6 +1,7 @@
 package debuginfod
 
 import (
+	"bytes"
 	"context"
 	"net/http"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/macho"
 )
 
 // TestStores asks stores of each layout. What is not there they say so in their way.
@@ -49,6 +51,28 @@ func TestStores(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestStoreOfMachO asks a store for the file in a dSYM.
+func TestStoreOfMachO(t *testing.T) {
+	const id = "4c4c447d55553144a10b863c84e8f2c6"
+	fat, err := os.ReadFile("../../testdata/apple/syms/demo.dSYM/Contents/Resources/DWARF/demo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	archs := macho.Slices(bytes.NewReader(fat), int64(len(fat)))
+	want, _ := symsrc.ParseBuildID(id)
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/_.dwarf/mach-uuid-sym-"+id+"/_.dwarf" {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		w.Write(fat[archs[0].Offset : archs[0].Offset+archs[0].Size])
+	})
+	w := newWorld(t, Options{Stores: []string{s.URL}, Off: true, Retries: -1})
+	if r := w.Fetch(context.Background(), want, Debuginfo); r.Outcome != Found || !r.Debug {
+		t.Errorf("%+v", r)
 	}
 }
 

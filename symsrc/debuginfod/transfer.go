@@ -64,6 +64,8 @@ func (c *Client) connect() {
 			return fmt.Errorf("%w to %s", errRedirect, to.URL.Redacted())
 		case to.URL.Scheme == "http" && via[len(via)-1].URL.Scheme == "https":
 			return fmt.Errorf("%w from https to %s", errRedirect, to.URL.Redacted())
+		case to.URL.Scheme == "http" && !strings.EqualFold(to.URL.Hostname(), via[0].URL.Hostname()):
+			return fmt.Errorf("%w to another host without TLS, %s", errRedirect, to.URL.Redacted())
 		case len(via) >= maxRedirects:
 			return fmt.Errorf("%w %d times", errRedirect, len(via))
 		}
@@ -78,6 +80,9 @@ func (c *Client) connect() {
 		c.header.Set("Via", "1.1 "+c.opt.Via)
 	}
 	c.plain = c.header.Clone()
+	if c.hasStores() {
+		c.logins = readNetrc(c.opt.Netrc)
+	}
 	if c.opt.MaxSize > 0 {
 		c.header.Set("X-DEBUGINFOD-MAXSIZE", strconv.FormatInt(c.opt.MaxSize, 10))
 	}
@@ -133,6 +138,7 @@ func (c *Client) request(ctx context.Context, s *server, path string) (*http.Res
 	req.Header = c.header.Clone()
 	if s.store.any {
 		req.Header = c.plain.Clone()
+		logIn(req, c.logins)
 	}
 	if host := req.Header.Get("Host"); host != "" {
 		req.Host = host
@@ -191,7 +197,7 @@ func (a *attempt) body(resp *http.Response) (*body, *failure) {
 		head, err = in.Peek(4)
 	}
 	switch {
-	case string(head) == "\x7fELF", a.f.kind.isSource() && (encoding == "" || encoding == "identity" || encoding == "gzip") && (err == nil || errors.Is(err, io.EOF)):
+	case locate.IsObject(head), a.f.kind.isSource() && (encoding == "" || encoding == "identity" || encoding == "gzip") && (err == nil || errors.Is(err, io.EOF)):
 		return &body{in, size, max(size, resp.ContentLength, 0)}, nil
 	case err != nil && !errors.Is(err, io.EOF):
 		return nil, trouble("cut off: %v", err)

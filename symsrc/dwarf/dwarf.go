@@ -225,6 +225,9 @@ func New(f *elf.File, split bool, names *names.Table, by Rules, h Hooks) (*Data,
 // MissingFiles reports whether a file with split units, or the supplementary file, was needed and not found.
 func (d *Data) MissingFiles() bool { return d.missing.Load() }
 
+// SetMissing makes MissingFiles report that a file was needed and not found.
+func (d *Data) SetMissing() { d.missing.Store(true) }
+
 // InheritAddressing makes d interpret addresses like of, the file whose debug information refers to d.
 func (d *Data) InheritAddressing(of *Data) {
 	starts := d.addressing.Starts

@@ -71,6 +71,7 @@ type Section struct {
 	Addr, Offset, Size uint64
 	Link, Info         uint32
 	entsize            uint64
+	Bytes              []byte // the contents, where these are not a part of the file; nil otherwise
 }
 
 // Segment is one entry of the program header table.
@@ -141,6 +142,23 @@ func New(b []byte, limits *budget.File, by Rules) (*File, error) {
 	h.ID = symsrc.BuildID(h.Note)
 	return h, nil
 }
+
+// NewForeign returns the File of another format, whose reader has found what the headers of an ELF file have.
+func NewForeign(b []byte, h Header, limits *budget.File, by Rules) *File {
+	f := &File{Header: h, Data: b, Budget: limits, Rules: by}
+	f.Runtime = func() *File { return f }
+	f.wide = f.Is64
+	for i := range f.Sections {
+		if s := &f.Sections[i]; s.IsCode() && s.Addr == 0 && s.Size > 0 {
+			f.Addressing.codeAtZero = true
+		}
+	}
+	f.applyRules(by)
+	return f
+}
+
+// SetID sets the build ID, which is a part of the file.
+func (f *File) SetID(id []byte) { f.Note, f.ID = id, symsrc.BuildID(id) }
 
 // WordSize returns the size of an address in the ELF structures, in bytes.
 func (f *Format) WordSize() int {
@@ -253,7 +271,10 @@ func (f *File) readSegments(off uint64, entsize uint16, n uint64) error {
 
 // Contents returns the bytes of a section in the file. It returns false if they are not completely in the file.
 func (f *File) Contents(s *Section) ([]byte, bool) {
-	if s.Type == elf.SHT_NOBITS {
+	switch {
+	case s.Bytes != nil:
+		return s.Bytes, true
+	case s.Type == elf.SHT_NOBITS:
 		return nil, true
 	}
 	return bin.Slice(f.Data, s.Offset, s.Size)

@@ -202,8 +202,12 @@ func (s *search) archiveAt(p place, as role) {
 func (s *search) probe(p place) (*found, error) {
 	if p.member == nil {
 		f, err := probe(p)
-		if fe, ok := errors.AsType[*fileError](err); ok && fe.isPacked() && isPackedName(p.path) {
+		fe, ok := errors.AsType[*fileError](err)
+		switch {
+		case ok && fe.isPacked() && isPackedName(p.path):
 			return s.probeWhole(p, fe)
+		case ok && fe.isFat():
+			return s.probeFat(p)
 		}
 		return f, err
 	}
@@ -216,11 +220,17 @@ func (s *search) probe(p place) (*found, error) {
 	if err := m.check(file); err != nil {
 		return nil, &fileError{symsrc.Corrupted, "corrupted archive", fmt.Errorf("%s: %w", p, err)}
 	}
-	f.part = symsrc.Range{Offset: m.data, Size: m.size, Member: m.name}
+	f.part = symsrc.Range{Offset: m.data, Size: m.size, Member: m.title()}
 	if m.packing != stored {
 		return s.probePacked(f, file, &m)
 	}
-	id, err := identify(io.NewSectionReader(file, m.data, m.size), m.size)
+	if m.slice.Size > 0 {
+		if !m.sliceFits() {
+			return nil, &fileError{symsrc.Corrupted, "corrupted archive", fmt.Errorf("%s: %w", p, errZip)}
+		}
+		f.part.Offset, f.part.Size = m.data+m.slice.Offset, m.slice.Size
+	}
+	id, err := identify(io.NewSectionReader(file, f.part.Offset, f.part.Size), f.part.Size)
 	if err != nil {
 		return nil, err
 	}
@@ -264,8 +274,11 @@ func (m *member) check(file *regularFile) error {
 // probePacked unpacks a member and identifies it, unless its beginning shows that it is not the wanted one.
 func (s *search) probePacked(f *found, file *regularFile, m *member) (*found, error) {
 	id, err := identifyBeginning(&budgetReader{file, maxArchiveRead}, m)
-	if err != nil {
+	if err != nil && !classify(err).isFat() {
 		return nil, err
+	}
+	if err != nil { // which of its architectures has the build ID shows when it is unpacked
+		id = &ident{}
 	}
 	if s.want != "" && id.id != "" && !s.want.Fits(id.id) {
 		f.ident = *id
@@ -276,7 +289,11 @@ func (s *search) probePacked(f *found, file *regularFile, m *member) (*found, er
 		if err != nil {
 			return nil, err
 		}
-		unpacked, err := probe(place{path: to})
+		unpacked, err := s.probe(place{path: to})
+		if err == nil && unpacked.part.Size > 0 && (s.want == "" || s.want.Fits(unpacked.id)) {
+			f.ident, f.path, f.part = unpacked.ident, to, unpacked.part
+			return f, nil
+		}
 		if err == nil && (unpacked.id == id.id || id.id == "") {
 			f.ident, f.path, f.part = unpacked.ident, to, symsrc.Range{}
 			return f, nil

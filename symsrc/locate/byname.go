@@ -75,9 +75,13 @@ func (s *search) fromIndex(x *index) bool {
 	if x == nil {
 		return false
 	}
-	list := s.in.among(x, x.named(s.name))
+	list := slices.DeleteFunc(s.in.among(x, x.named(s.name)), func(e *entry) bool { return !s.isFormat(e) })
 	if n := s.different(list, nil); n > 1 {
 		s.verdict.ambiguous(n, s.where.base)
+		if path := list[0].path; !slices.ContainsFunc(list, func(e *entry) bool { return e.path != path || e.arch == "" }) {
+			s.verdict.elfFailure = nil // it is one file of several architectures
+			s.look(place{path: path}, asElf, nil)
+		}
 		return true
 	}
 	for _, e := range list[:min(len(list), maxSame)] {

@@ -18,6 +18,10 @@ func (s *search) links() {
 		return
 	}
 	s.verdict.linked = true
+	if e.arch != "" {
+		s.dsyms(e)
+		return
+	}
 	if e.link == "" || strings.ContainsAny(e.link, `/\`) || e.link == ".." { // it must be a name, not a path
 		return
 	}

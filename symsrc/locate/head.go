@@ -1,11 +1,13 @@
 package locate
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/macho"
 )
 
 // Head is information from the headers of an ELF file.
@@ -17,6 +19,9 @@ type Head struct {
 	// Link is the file name in its .gnu_debuglink, "" without one.
 	Link string
 }
+
+// IsObject reports whether a file that begins so is an ELF file, or a Mach-O file of one architecture.
+func IsObject(head []byte) bool { return bytes.HasPrefix(head, []byte("\x7fELF")) || macho.Is(head) }
 
 // ErrCutOff is the error of a truncated ELF file.
 var ErrCutOff = errors.New("cut off: the file is shorter than its headers say")

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/macho"
 )
 
 // Bounds on what is read of one file, so that a wrong header costs no more than this much memory.
@@ -37,6 +38,7 @@ type ident struct {
 	is64      bool
 	order     binary.ByteOrder
 	rank      rank
+	arch      string // the architecture of a Mach-O file; "" for ELF files
 	debugOnly bool   // without code: the output of objcopy --only-keep-debug
 	link      string // file name in .gnu_debuglink, "" without one
 	linkCRC   uint32 // CRC-32 of the linked file (IEEE 802.3)
@@ -67,7 +69,7 @@ func (e *fileError) isZip() bool { return e.status == symsrc.UnsupportedCompress
 
 // isPacked reports whether the file is compressed in a way that is read.
 func (e *fileError) isPacked() bool {
-	return e.status == symsrc.UnsupportedCompressed && e.note != "zip"
+	return e.status == symsrc.UnsupportedCompressed && e.note != "zip" && !e.isFat()
 }
 
 // archives are known formats that are not ELF, by their first bytes.
@@ -94,6 +96,9 @@ func (f *elfFile) all() error {
 	f.first = make([]byte, min(f.size, firstRead))
 	if n, err := f.r.ReadAt(f.first, 0); n < len(f.first) {
 		return readError(err)
+	}
+	if macho.IsMagic(f.first) {
+		return f.machO()
 	}
 	if err := f.magic(); err != nil {
 		return err

@@ -18,6 +18,7 @@ type entry struct {
 	member *member // its place in the archive at path; nil if it is that file itself
 	id     symsrc.BuildID
 	rank   rank
+	arch   string
 	tree   int // the index of its tree
 	seq    int // its position in the walk over the trees, which makes the order deterministic
 }
@@ -52,7 +53,7 @@ func (x *index) add(tree int, path string, list []content) {
 			x.addSymbols(path, c)
 			continue
 		}
-		x.entries = append(x.entries, entry{path, c.member, c.id, c.rank, tree, len(x.entries)})
+		x.entries = append(x.entries, entry{path, c.member, c.id, c.rank, c.arch, tree, len(x.entries)})
 	}
 }
 

@@ -8,6 +8,7 @@
 //     open_other.go: regular files and nothing else
 //   - walk.go: indexed directory trees; index.go: the index; treecache.go and treecode.go: the index on disk
 //   - identify.go, head.go and sections.go: the headers of an ELF file; symbolfile.go: symbol files that are not ELF files
+//   - macho.go: Mach-O files, and those of several architectures
 //   - below.go: a bounded look at directories that no user has named
 //   - zip.go, member.go: members of archives; unpack.go: those that are deflated, unpacked in the cache directory
 //   - watch.go: whether found files have changed, or missing ones exist now

@@ -14,6 +14,7 @@ import (
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/budget"
 	"qss-filter/symsrc/diskcache"
+	"qss-filter/symsrc/macho"
 	"qss-filter/symsrc/unpack"
 )
 
@@ -64,7 +65,9 @@ func archiveContents(r io.ReaderAt, size int64) []content {
 			id, err = identify(io.NewSectionReader(in, m.data, m.size), m.size)
 		}
 		if err == nil {
-			found = append(found, content{id: id.id, rank: id.rank, member: m})
+			found = append(found, content{id: id.id, rank: id.rank, arch: id.arch, member: m})
+		} else if classify(err).isFat() {
+			found = append(found, fatMembers(in, m)...)
 		}
 	}
 	return found
@@ -89,6 +92,10 @@ func identifyBeginning(r *budgetReader, m *member) (*ident, error) {
 	f.first = make([]byte, min(f.size, firstRead))
 	if n, err := in.ReadAt(f.first, 0); n < len(f.first) {
 		return nil, readError(err)
+	}
+	if macho.IsMagic(f.first) {
+		err := f.machO()
+		return &f.ident, err
 	}
 	if err := f.magic(); err != nil {
 		return nil, err
@@ -245,18 +252,22 @@ func read(path string, link, named bool) (_ diskcache.Stamp, _ []content, err er
 func contentsOf(f *regularFile, path string, named bool) ([]content, error) {
 	id, err := identify(f, f.Size)
 	if err == nil {
-		return []content{{id: id.id, rank: id.rank}}, nil
+		return []content{{id: id.id, rank: id.rank, arch: id.arch}}, nil
 	}
 	switch fe := classify(err); {
 	case fe.isZip():
 		return archiveContents(f, f.Size), nil
+	case fe.isFat():
+		return fatContents(f, fatMember(path, f.Size)), nil
 	case fe.isPacked() && isPackedName(path):
 		m := compressed(path, f.Size)
 		if fe.note == "xz" && !named {
 			return guessed(&m), nil
 		}
 		if id, err := identifyBeginning(&budgetReader{f, maxBeginning}, &m); err == nil {
-			return []content{{id: id.id, rank: id.rank, member: &m}}, nil
+			return []content{{id: id.id, rank: id.rank, arch: id.arch, member: &m}}, nil
+		} else if classify(err).isFat() {
+			return fatMembers(&budgetReader{f, maxArchiveRead}, &m), nil
 		}
 	case fe.status == symsrc.ReadError:
 		return nil, err

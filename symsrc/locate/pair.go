@@ -134,6 +134,9 @@ func (s *search) verify(f *found, crc *uint32) error {
 		return nil
 	case s.want != "" && (f.id != "" || crc == nil):
 		return s.mismatch(f.name(), f.id)
+	case crc == nil && !s.isArch(f.arch):
+		return &fileError{symsrc.MismatchBuildID, "another architecture",
+			fmt.Errorf("the log is about a Mach-O file (%s), and %s is another one", s.arch, f.name())}
 	case crc == nil:
 		return nil
 	}

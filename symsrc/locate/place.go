@@ -27,7 +27,7 @@ type place struct {
 func (p place) String() string {
 	name := p.onHost()
 	if p.member != nil {
-		name += "!" + p.member.name
+		name += "!" + p.member.title()
 	}
 	return name
 }

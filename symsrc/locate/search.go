@@ -33,12 +33,13 @@ type search struct {
 	where moduleName
 	// want is the build ID that files must have: that of the log, or, if the log has none, that of the first file found.
 	want    symsrc.BuildID
+	arch    string // see symsrc.Module.Arch
 	wantOf  string // its source, for messages
 	verdict pair
 }
 
 func newSearch(l *Locator, ctx context.Context, m symsrc.Module) *search {
-	s := &search{l: l, ctx: ctx, want: m.BuildID, wantOf: "log"}
+	s := &search{l: l, ctx: ctx, want: m.BuildID, arch: m.Arch, wantOf: "log"}
 	s.name, s.in = splitModule(m)
 	if s.where = s.in.archive; s.where.path == "" {
 		s.where = s.name
@@ -68,6 +69,9 @@ func (s *search) run() *symsrc.Files {
 		s.byID()
 	}
 	files := v.files(s.first())
+	if s.arch != "" && files.ElfStatus == symsrc.NotFound && v.any() == nil {
+		files.Note = noMachO
+	}
 	if files.DebugStatus != symsrc.OK {
 		s.symbolFiles(files)
 	}

@@ -143,7 +143,8 @@ func (s *search) inStore(dir, name, id string, files *symsrc.Files) *fileError {
 	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, `/\`) {
 		return lacking
 	}
-	for _, id := range [...]string{id, strings.ToLower(id)} {
+	apple := strings.ToUpper(s.want.Cut().String()) + "0" // the UUID of a Mach-O file, whose bytes are not swapped
+	for _, id := range [...]string{id, strings.ToLower(id), apple} {
 		in := filepath.Join(dir, name, id)
 		list, _ := os.ReadDir(in) // usually missing
 		for _, e := range list {

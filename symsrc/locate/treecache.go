@@ -21,6 +21,7 @@ type content struct {
 	member *member           // nil if it is the file itself
 	kind   symsrc.SymbolKind // of a symbol file that is not an ELF file, otherwise 0
 	cut    bool              // for such a file: id is only the beginning of the build ID
+	arch   string            // see ident
 }
 
 // contents are the ELF files in the files of a tree; none for a file without any.
@@ -29,7 +30,7 @@ type contents map[diskcache.Stamp][]content
 // A cache file has the contents of one tree. If it is not complete, or is of another user, version or tree, the tree is read
 // again.
 const (
-	cacheMagic = "qss-filter symbol tree 4\n"
+	cacheMagic = "qss-filter symbol tree 5\n"
 	// maxCacheFile bounds one of them: about two million files.
 	maxCacheFile = 64 << 20
 	// maxCacheFiles bounds the remembered trees.

@@ -5,6 +5,7 @@ import (
 
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/diskcache"
+	"qss-filter/symsrc/macho"
 )
 
 // The body of a cache file: the tree's path, then for each file its stamp, the number of its ELF files, and these. Numbers
@@ -19,7 +20,7 @@ func appendTree(b []byte, root string, known contents) []byte {
 			b = binary.AppendVarint(b, v)
 		}
 		for _, c := range list {
-			b = appendText(append(b, c.code()), string(c.id))
+			b = appendText(appendText(append(b, c.code()), string(c.id)), c.arch)
 			b = appendMember(b, c.member)
 		}
 	}
@@ -51,10 +52,10 @@ func appendMember(b []byte, m *member) []byte {
 		return append(b, 0)
 	}
 	b = appendText(append(b, byte(m.packing)+1), m.name)
-	for _, v := range [...]int64{m.header, m.data, m.packed, m.size, int64(m.crc)} {
+	for _, v := range [...]int64{m.header, m.data, m.packed, m.size, int64(m.crc), m.slice.Offset, m.slice.Size} {
 		b = binary.AppendVarint(b, v)
 	}
-	return b
+	return appendText(b, m.slice.Arch)
 }
 
 // treeReader reads the body of a cache file, up to the first error.
@@ -78,7 +79,7 @@ func (r *treeReader) contents() contents {
 				return nil
 			}
 			c, ok := decodeContent(r.byte())
-			c.id = symsrc.BuildID(r.text())
+			c.id, c.arch = symsrc.BuildID(r.text()), r.text()
 			c.member = r.member()
 			r.bad = r.bad || !ok
 			list = append(list, c)
@@ -98,6 +99,8 @@ func (r *treeReader) member() *member {
 	}
 	m := &member{name: r.text(), packing: packing(kind - 1)}
 	m.header, m.data, m.packed, m.size, m.crc = r.varint(), r.varint(), r.varint(), r.varint(), uint32(r.varint())
+	m.slice = macho.Slice{Offset: r.varint(), Size: r.varint(), Arch: r.text()}
+	r.bad = r.bad || m.slice.Offset < 0 || m.slice.Size < 0 || m.packing == stored && !m.sliceFits()
 	r.bad = r.bad || m.packing > whole || m.packing != whole && m.header < 0 || m.data < max(0, m.header) || m.size <= 0 || m.packed <= 0
 	return m
 }

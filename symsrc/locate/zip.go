@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"qss-filter/symsrc/budget"
+	"qss-filter/symsrc/macho"
 )
 
 // member is a file in a zip archive that may be an ELF file, stored or deflated, or what a compressed file has in it.
@@ -25,6 +26,21 @@ type member struct {
 	data    int64  // the offset of its content
 	packed  int64  // the size of that in the archive
 	size    int64  // the unpacked size; for a compressed file the most that it may be
+
+	slice macho.Slice // its part for one architecture; the zero Slice if it is used as a whole
+}
+
+// sliceFits reports whether the slice is inside of the content.
+func (m *member) sliceFits() bool {
+	return m.slice.Offset <= m.size && m.slice.Size <= m.size-m.slice.Offset
+}
+
+// title returns the member's name with its architecture, if it is one of several.
+func (m *member) title() string {
+	if m.slice.Size > 0 {
+		return m.name + ":" + m.slice.Arch
+	}
+	return m.name
 }
 
 // packing is how a member is packed.
@@ -174,10 +190,10 @@ func wantedName(name []byte) bool {
 		return len(base) > 0
 	}
 	switch string(base[dot:]) {
-	case ".so", ".debug", ".dbg", ".sym", ".elf", ".ko", ".axf", ".exe", ".out", ".node":
+	case ".so", ".debug", ".dbg", ".sym", ".elf", ".ko", ".axf", ".exe", ".out", ".node", ".dylib":
 		return true
 	}
-	return bytes.Contains(base, []byte(".so."))
+	return bytes.Contains(base, []byte(".so.")) || bytes.Contains(name, []byte(inDSYM))
 }
 
 // parseMember reads a central directory header. It returns false for members that are neither stored nor deflated, and for encrypted

@@ -70,6 +70,11 @@ func need(t testing.TB, programs ...string) {
 		if _, err := exec.LookPath(p); err != nil {
 			t.Skipf("%s is not installed", p)
 		}
+		if p == "rustc" { // a proxy of rustup may be there alone
+			if err := exec.Command(p, "--version").Run(); err != nil {
+				t.Skipf("%s does not run: %v", p, err)
+			}
+		}
 	}
 }
 

@@ -31,8 +31,11 @@ func (f *File) details(addr uint64, frames []symsrc.Frame) (all []symsrc.Detail)
 	}
 	addr = f.codeAddr(addr)
 	all = make([]symsrc.Detail, len(frames))
-	if u := f.dwarf.UnitFor(addr); u != nil {
-		copy(all, u.Details(addr))
+	if u, at := f.unitFor(addr); u != nil {
+		copy(all, u.Details(at))
+		for i := range all {
+			all[i].Start += addr - at
+		}
 	}
 	if outer := len(frames) - 1; frames[outer].Origin != symsrc.DebugOnly {
 		if sym, ok := f.symbols.at(addr); ok {

@@ -13,10 +13,11 @@ import (
 	"qss-filter/symsrc/codeprobe"
 	"qss-filter/symsrc/dwarf"
 	"qss-filter/symsrc/elf"
+	"qss-filter/symsrc/macho"
 	"qss-filter/symsrc/mapped"
 )
 
-// File is one ELF file, with the other files of its module. Its methods are safe for concurrent use.
+// File is one ELF or Mach-O file, with the other files of its module. Its methods are safe for concurrent use.
 type File struct {
 	diskFile
 	symbols
@@ -32,6 +33,7 @@ type File struct {
 	runtimeFile runtimeFile
 	deps        dependencies
 	prefetch    prefetch
+	objects     linkedObjects
 	folds       folds
 	index       *moduleIndex // of the module that this file answers for; nil if it has none
 
@@ -80,7 +82,7 @@ func withStatus(err error) error {
 // newFileOf reads the headers of an ELF file with the given bytes. With split set, only its split units are used.
 func newFileOf(data []byte, split bool, b *budget.File, policy *policy) (f *File, err error) {
 	f = &File{policy: policy}
-	f.data, f.symbols.of, f.runtimeFile.of = data, f, f
+	f.data, f.symbols.of, f.runtimeFile.of, f.objects.of = data, f, f, f
 	f.names.Budget = b
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -89,7 +91,7 @@ func newFileOf(data []byte, split bool, b *budget.File, policy *policy) (f *File
 		}
 	}()
 	f.fingerprint.add(data[:min(len(data), elfHeader)])
-	if f.elf, err = elf.New(data, b, policy.elf); err != nil {
+	if err = f.readHeaders(data, b); err != nil {
 		return nil, err
 	}
 	f.elf.Runtime = f.runtimeFile.elfFile
@@ -105,6 +107,19 @@ func newFileOf(data []byte, split bool, b *budget.File, policy *policy) (f *File
 	}
 	f.code = codeprobe.New(f.elf, &f.dwarf.Frame, f.dynsym, f.symbols.full)
 	return f, nil
+}
+
+// readHeaders reads the headers of an ELF or a Mach-O file.
+func (f *File) readHeaders(data []byte, b *budget.File) (err error) {
+	if !macho.Is(data) {
+		f.elf, err = elf.New(data, b, f.policy.elf)
+		return err
+	}
+	m, err := macho.New(data, b, f.policy.elf)
+	if err == nil {
+		f.elf, f.objects.macho = m.ELF, m
+	}
+	return err
 }
 
 // Close unmaps the file. No other method may be called afterwards.

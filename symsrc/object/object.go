@@ -6,6 +6,7 @@
 //   - module.go: the files of a module: how they are opened, checked, closed, and refused if they cost too much
 //   - deadline.go: the time limit of queries
 //   - file.go: File, one ELF file with everything that is read with it; runtime.go: the runtime object of a debug file
+//   - objects.go: the objects that a Mach-O program was linked from, if these have its debug information
 //   - dependencies.go: the files that the debug information refers to, and the origin of a file's bytes
 //   - address.go: the address of a query; symbols.go: the symbol tables of a file
 //   - probe.go: what the code around an address shows, and the call that ends at an address
@@ -259,8 +260,8 @@ func (f *File) answer(addr uint64) []symsrc.Frame {
 	ok = ok && sym.Name.Linkage != "" && (sym.Function || f.holdsCode(addr))
 	var frames []symsrc.Frame
 	origin := symsrc.SymbolOnly
-	if u := f.dwarf.UnitFor(addr); u != nil {
-		frames = u.Frames(addr, !ok, false)
+	if u, at := f.unitFor(addr); u != nil {
+		frames = u.Frames(at, !ok, false)
 		origin = symsrc.SymbolInUnit
 	}
 	if !ok {
@@ -286,8 +287,8 @@ func (f *File) ShortCode(addr uint64) (frames []symsrc.Frame) {
 	f.elf.Budget.CountQuery()
 	f.guard(func() {
 		addr := f.codeAddr(addr)
-		if u := f.dwarf.UnitFor(addr); u != nil {
-			frames = u.Frames(addr, true, true)
+		if u, at := f.unitFor(addr); u != nil {
+			frames = u.Frames(at, true, true)
 		}
 	})
 	if f.fault.Load() != nil {

@@ -58,20 +58,20 @@ func New(ctx context.Context, path string, symbols symsrc.Source, o Options) (*S
 		s.module = symsrc.Module{BuildID: id}
 		return s, s.check(ctx, path)
 	}
-	info, err := os.Stat(path)
+	s.module = batch.Module(path, "")
+	info, err := os.Stat(s.module.Name)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, errors.Unwrap(err))
 	}
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("open %s: not a regular file", path)
 	}
-	s.module = symsrc.Module{Name: batch.Path(path)}
 	return s, s.check(ctx, path)
 }
 
 // moduleID returns the build ID that a text is, if there is no file of that name.
 func moduleID(text string) (symsrc.BuildID, bool) {
-	id, ok := symsrc.ParseBuildID(text)
+	id, ok := symsrc.ParseUUID(text)
 	if !ok || len(id) < 4 {
 		return "", false
 	}
@@ -216,12 +216,9 @@ func namedModule(name string) symsrc.Module {
 	if id, ok := moduleID(name); ok {
 		return symsrc.Module{BuildID: id}
 	}
-	path, err := filepath.Abs(name)
-	if err != nil {
-		return symsrc.Module{Name: name}
-	}
-	if _, missing := os.Stat(name); missing == nil || strings.ContainsRune(name, filepath.Separator) {
-		return symsrc.Module{Name: path}
+	m := batch.Module(name, "")
+	if _, missing := os.Stat(m.Name); missing == nil || strings.ContainsRune(name, filepath.Separator) {
+		return m
 	}
 	return symsrc.Module{Name: name}
 }

@@ -10,6 +10,7 @@ import (
 
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/debuginfod"
+	"qss-filter/symsrc/symbolize/batch"
 )
 
 // WhereOptions are the means to find a module.
@@ -89,10 +90,12 @@ func (o *WhereOptions) Where(ctx context.Context, what string, out io.Writer) (o
 
 // module returns the module that is meant.
 func (o *WhereOptions) module(ctx context.Context, what string) (m symsrc.Module, err error) {
-	id, ok := symsrc.ParseBuildID(what)
+	id, ok := symsrc.ParseUUID(what)
+	if len(what) == 2*16+4 && ok {
+		what = id.String()
+	}
 	if !ok || len(what) < leastDigits || strings.ContainsRune(what, filepath.Separator) {
-		m.Name, err = filepath.Abs(what)
-		return m, err
+		return batch.Module(what, ""), nil
 	}
 	switch list := o.WithPrefix(ctx, strings.ToLower(what)); {
 	case len(list) == 1:

@@ -26,11 +26,12 @@ type file struct {
 	stat  os.FileInfo
 	unmap func() error
 
-	sym   *breakpad.File
-	gsym  *gsym.File
-	text  int      // bytes of what was unpacked, in memory; 0 where the file is mapped
-	bases []uint64 // where linkers put programs of its machine that are loaded at one address
-	isLib bool     // it is of a shared object
+	sym     *breakpad.File
+	gsym    *gsym.File
+	text    int      // bytes of what was unpacked, in memory; 0 where the file is mapped
+	bases   []uint64 // where linkers put programs of its machine that are loaded at one address
+	isLib   bool     // it is of a shared object
+	isMachO bool     // it is of a Mach-O file
 }
 
 // open reads the head of the file at path.
@@ -80,6 +81,9 @@ func (f *file) read(data []byte, room int64) (err error) {
 		arch = words[2]
 	}
 	f.bases, f.isLib = fixedBases[arch], strings.Contains(head.Name, ".so")
+	if os := strings.Fields(string(data[:min(len(data), 16)])); len(os) > 1 && (strings.EqualFold(os[1], "mac") || strings.EqualFold(os[1], "ios")) {
+		f.bases, f.isLib, f.isMachO = nil, true, true
+	}
 	f.sym, err = breakpad.New(data, room)
 	return err
 }
@@ -154,6 +158,9 @@ func (f *file) unplaced(q symsrc.Addr) (frames []symsrc.Frame, placed bool, err 
 		}
 		frames, err = f.frames(q.Offset, 0)
 		return frames, true, err
+	}
+	if f.isMachO && q.Space == symsrc.Linked && q.Offset >= machBase { // addresses in the file count from the base of programs
+		q.Offset -= machBase
 	}
 	if frames, err = f.frames(q.Offset, 0); err != nil || q.Space == symsrc.InImage || f.isLib {
 		return frames, true, err

@@ -49,7 +49,7 @@ func main() {
 }
 
 // needed are the packages of the peers and the objects; the kernel's is the newest one of its series.
-const needed = `apt-get update -q && apt-get install -y -q --no-install-recommends binutils clang-22 elfutils g++ libc6-dbg libclang-rt-22-dev linux-perf llvm-22 proguard-cli \
+const needed = `apt-get update -q && apt-get install -y -q --no-install-recommends binutils clang-22 elfutils g++ libc6-dbg libclang-rt-22-dev linux-perf lld-22 llvm-22 proguard-cli \
 	python3.11-dbg libstdc++6-12-dbg ceph-osd-dbg \
 	$(apt-cache search --names-only '^linux-image-6\.1\.0-[0-9]+-cloud-amd64-dbg$' | cut -d' ' -f1 | sort -V | tail -n 1)`
 
@@ -113,6 +113,15 @@ func run(wanted []string) error {
 				if err := l.run(o, dir, log); err != nil {
 					return fmt.Errorf("%s: %w", name, err)
 				}
+			}
+		}
+	}
+	for _, c := range darwinCases {
+		if chosen(c.name, "dsym") {
+			fmt.Printf("\n%s: %s\n", c.name, c.what)
+			current = c.name
+			if err := runDarwin(dir, log, c.addresses, c.goal); err != nil {
+				return fmt.Errorf("%s: %w", c.name, err)
 			}
 		}
 	}

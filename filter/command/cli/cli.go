@@ -3,7 +3,7 @@
 //	cli.go      the table, and which command a command line means
 //	flags.go    the flags of one command, from many packages, their groups, and which of them go together
 //	help.go     what -h and --help print
-//	topics.go   what help TOPIC prints
+//	topics.go   what help TOPIC prints, as Markdown or, on a terminal, as markdown.go renders it; pager.go shows that page by page
 //	man.go      the manual page
 //	suggest.go  what to use in place of a flag that does not exist
 //	config.go   the file of flags, read before the command line; what --print-config prints of it
@@ -168,8 +168,12 @@ func (p *Program) Run(args []string) (status int, err error) {
 		return p.misused(c, p.suggested(c, fs, err))
 	}
 	switch {
-	case fs.is("help") || fs.is("h"):
-		return p.print(p.help(c, fs, fs.is("help")))
+	case fs.asksHelp():
+		if text := p.help(c, fs, !fs.is("h")); !fs.is("h") {
+			return p.paged(text)
+		} else {
+			return p.print(text)
+		}
 	case fs.is("version"):
 		return p.print(p.Name + " " + p.Version() + "\n")
 	}
@@ -281,7 +285,8 @@ func (p *Program) flags(c *Command) (fs *Flags, run Run) {
 		fs.Hide("no-config", "print-config")
 	}
 	fs.set.BoolP("h", "h", false, "print one page of help")
-	fs.set.Bool("help", false, "print all flags")
+	fs.set.Var(&helpValue{}, "help", "print the flags; --help=`all` prints those that are seldom needed, too")
+	fs.Optional("help", "true")
 	if c.Name == "" {
 		fs.set.BoolP("version", p.Letters["version"], false, "print the version")
 	}
@@ -292,6 +297,30 @@ func (p *Program) flags(c *Command) (fs *Flags, run Run) {
 func (v *values) Is(name, value string) bool {
 	given := v.set.Lookup(name)
 	return given != nil && given.Value.String() == value
+}
+
+// asksHelp reports whether a page of help is asked for.
+func (v *values) asksHelp() bool { return v.is("h") || v.is("help") || v.Is("help", allFlags) }
+
+// allFlags is the value of --help that asks for every flag.
+const allFlags = "all"
+
+// helpValue is the value of --help.
+type helpValue struct{ text string }
+
+func (h *helpValue) String() string { return h.text }
+func (*helpValue) Type() string     { return "value" }
+
+func (h *helpValue) Set(value string) error {
+	switch value {
+	case "true", allFlags:
+		h.text = value
+	case "false":
+		h.text = ""
+	default:
+		return errors.New("want " + allFlags + ", or no value")
+	}
+	return nil
 }
 
 // is reports whether a boolean flag is set.
@@ -316,6 +345,9 @@ func (p *Program) misused(c *Command, err error) (status int, _ error) {
 
 // explained returns the error of a flag's value as --flag=value: reason.
 func explained(err error) error {
+	if lacks, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
+		return fmt.Errorf("%s: want a value", dashed([]string{lacks.GetSpecifiedName()}, ""))
+	}
 	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		reason := bad.Unwrap()
 		_, number := errors.AsType[*strconv.NumError](reason)
@@ -346,7 +378,7 @@ func (p *Program) printed(text string, err error) (status int, _ error) {
 	if err != nil {
 		return p.misused(p.Commands[0], err)
 	}
-	return p.print(text)
+	return p.paged(text)
 }
 
 // mistaken returns an error if the first one of the files is missing and has the name of a command, which must come before flags; if

@@ -16,6 +16,7 @@ type Flags struct {
 	words   map[string][]string // allowed words by flag name
 	titles  []string            // of the groups, in the order of help
 	groups  map[string]string   // titles by flag name
+	seldom  map[string]bool     // flags that help shows only where all are asked for
 	current string              // the title of the group to which flags are added
 	rules   []rule
 }
@@ -46,7 +47,7 @@ type wordValue interface{ Words() []string }
 func (p *Program) newFlags(name string) *Flags {
 	set := pflag.NewFlagSet(name, pflag.ContinueOnError)
 	set.SortFlags, set.Usage = false, func() {}
-	return &Flags{program: p, values: values{set: set, repeated: map[string]bool{}, given: map[string][]given{}}, words: map[string][]string{}, groups: map[string]string{}}
+	return &Flags{program: p, values: values{set: set, repeated: map[string]bool{}, given: map[string][]given{}}, words: map[string][]string{}, groups: map[string]string{}, seldom: map[string]bool{}}
 }
 
 // Repeated marks flags that may be repeated: each value counts. For other flags only the last one does.
@@ -80,6 +81,13 @@ func (f *Flags) Hide(names ...string) {
 		if one := f.set.Lookup(name); one != nil {
 			one.Hidden = true
 		}
+	}
+}
+
+// Seldom leaves flags that few people need out of --help. --help=all, completions and the manual page have them.
+func (f *Flags) Seldom(names ...string) {
+	for _, name := range names {
+		f.seldom[name] = true
 	}
 }
 

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -11,10 +13,11 @@ import (
 	"qss-filter/sgr"
 )
 
-// The minimum and maximum width of help, in columns. Without a terminal it is wide.
+// The minimum and maximum width of help, in columns. Without a terminal it is wide. The manual page is narrow.
 const (
-	narrow = 80
-	wide   = 100
+	narrowest = 40
+	narrow    = 80
+	wide      = 100
 )
 
 // usageColumn is the maximum column of the descriptions of flags.
@@ -24,7 +27,7 @@ const usageColumn = 30
 func width(out io.Writer) int {
 	if out, ok := out.(*os.File); ok {
 		if columns, _, err := term.GetSize(int(out.Fd())); err == nil {
-			return min(max(columns, narrow), wide)
+			return min(max(columns, narrowest), wide)
 		}
 	}
 	return wide
@@ -70,8 +73,8 @@ func (p *Program) page(fs *Flags, all bool) *helpPage {
 	h := &helpPage{p: p, fs: fs, all: all, width: width(p.Stdout)}
 	if p.Theme != nil {
 		mode := ""
-		if one := fs.set.Lookup("color"); one != nil {
-			mode = one.Value.String()
+		if fs != nil && fs.set.Lookup("color") != nil {
+			mode = fs.set.Lookup("color").Value.String()
 		}
 		h.theme = p.Theme(mode)
 	}
@@ -115,8 +118,20 @@ func (h *helpPage) examples(c *Command) {
 // flags lists the flags, or only the common ones if there are any and not all are wanted.
 func (h *helpPage) flags(common []string) {
 	groups := h.fs.grouped()
+	seldom := 0
+	if !h.fs.Is("help", allFlags) {
+		for i := range groups {
+			groups[i].flags = slices.DeleteFunc(groups[i].flags, func(one *pflag.Flag) bool {
+				if h.fs.seldom[one.Name] {
+					seldom++
+				}
+				return h.fs.seldom[one.Name]
+			})
+		}
+		groups = slices.DeleteFunc(groups, func(g group) bool { return len(g.flags) == 0 })
+	}
 	if len(common) > 0 && !h.all {
-		groups = []group{{title: "Flags", flags: h.fs.named(common)}}
+		groups, seldom = []group{{title: "Flags", flags: h.fs.named(common)}}, 0
 	} else if len(groups) == 1 {
 		groups[0].title = ""
 	}
@@ -136,6 +151,9 @@ func (h *helpPage) flags(common []string) {
 		for _, one := range g.flags {
 			h.listed(described(one), h.fs.text(one), column)
 		}
+	}
+	if seldom > 0 {
+		h.text("\n", fmt.Sprintf("--help=all shows %d more flags, which are seldom needed.", seldom), 0)
 	}
 }
 

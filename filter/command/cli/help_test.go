@@ -62,7 +62,7 @@ Help and configuration:
       --no-config             do not read the configuration
       --print-config          print where the value of each flag comes from
   -h                          print one page of help
-      --help                  print all flags
+      --help[=all]            print the flags; --help=all prints those that are seldom needed, too
 `
 	if got := p.help(p.Commands[1], fs, true); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -71,7 +71,7 @@ Help and configuration:
 
 // TestHelpWidth prints help to terminals.
 func TestHelpWidth(t *testing.T) {
-	for _, c := range []struct{ columns, want int }{{60, 80}, {80, 80}, {90, 90}, {200, 100}} {
+	for _, c := range []struct{ columns, want int }{{30, 40}, {60, 60}, {80, 80}, {90, 90}, {200, 100}} {
 		terminal, shown, err := pty.Open()
 		if err != nil {
 			t.Skipf("no terminal: %v", err)

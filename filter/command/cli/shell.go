@@ -171,6 +171,11 @@ func (p *Program) offered() (all []offeredCommand) {
 			help.Words = append(help.Words, c.Name)
 		}
 	}
+	for _, t := range p.topics() {
+		if !slices.Contains(help.Words, t.Name) {
+			help.Words = append(help.Words, t.Name)
+		}
+	}
 	return append(all, help)
 }
 

@@ -71,6 +71,8 @@ type Options struct {
 	Adjust uint64
 	// ContextLines is how many lines of the source file are written with each place.
 	ContextLines int
+	// DefaultArch is the architecture of Mach-O files of several, of which a request names none.
+	DefaultArch string
 	// SkipLineZero writes the line of the code before, for code that has none.
 	SkipLineZero bool
 }
@@ -136,7 +138,10 @@ func (s *Symbolizer) module(r *request) symsrc.Module {
 			clear(s.modules)
 		}
 		name := strings.Clone(r.module)
-		m.Name = absolute(name)
+		m = batch.Module(name, s.opt.DefaultArch)
+		if m.Arch == "" {
+			m.Name = absolute(name)
+		}
 		s.modules[name] = m
 	}
 	return m

@@ -1,0 +1,249 @@
+package frame
+
+import (
+	"bytes"
+
+	"qss-filter/filter/scan"
+	"qss-filter/symsrc"
+)
+
+// Frames of Darwin: of macOS, iOS and the other systems of Apple.
+//
+//	0   CoreFoundation   0x000000018fbd65ec CEB74A0C-5EA4-3F5A-9DE8-73F0DAD2F4CB + 972268   with the UUID of the image
+//	10  YetAnotherMac    0x0000000108b7092b 0x10864e000 + 5384491                           where the image begins, and how far it is
+//	2   libdispatch.dylib 0x00007fff8d7389ee _dispatch_mgr_thread + 54                      backtrace_symbols, callStackSymbols, reports
+//	3   MyApp            0x1043dc (Missing UUID 64d2d4b8c2d6305b8fc7ed6ad1d5f5d8)           Crashlytics: an offset in the image
+//	2  ??? (<2151A33A-068D-37FE-ACB5-02E0BB7DA9D8> + 264960) [0x103758b00]                  spindump
+//	+ 2443 ???  (in prog)  load address 0x100000000 + 0x3f60  [0x100003f60]                 sample
+//
+// backtrace_symbols writes "%-4d%-35s 0x%0*lx %s + %lu" (Libc's gen/backtrace.c), reports have a tab after the name. Images below the
+// stacks say which file each is: a report is read to there. A frame names an image by its name or its bundle's, which may have spaces.
+
+// darwinEnd is the end of the addresses at which Darwin loads programs and their libraries outside of its shared cache. Linux has
+// programs of fixed addresses below darwinStart, and all else above darwinEnd.
+const (
+	darwinStart = 1 << 32
+	darwinEnd   = 1 << 40
+)
+
+var (
+	plusWord    = []byte(" + ")
+	missingUUID = []byte(" (Missing UUID ")
+	inImageWord = []byte("  (in ")
+	loadWord    = []byte("load address 0x")
+	noName      = []byte("???")
+	dylibSuffix = []byte(".dylib")
+	bundleStart = []byte("com.apple.")
+)
+
+// readApple reads a frame of a report, or of backtrace_symbols; `0x` stands at line[at].
+func readApple(s *Search, line []byte, at, from int, f *Frame) bool {
+	addr, e, ok := scan.Address(line, at)
+	if !ok || e >= len(line) || line[e] != ' ' {
+		return false
+	}
+	num := span(scan.Spaces(line, s.begin), 0)
+	n, numEnd, ok := scan.Decimal(line, num.Start)
+	num.End = numEnd
+	mod := span(scan.Spaces(line, numEnd), scan.BackSpaces(line, from, at))
+	if !ok || num.Start < from || mod.Start == numEnd || mod.Empty() || mod.Start > mod.End || mod.End == at || mod.End-mod.Start > maxAppleName {
+		return false
+	}
+	limit := s.textEnd(line[:min(len(line), e+maxModule)], e)
+	rest := line[e:limit]
+	*f = Frame{Whole: span(num.Start, limit), Num: num, Number: n, Addr: span(at, e), Module: mod, Space: symsrc.InImage, Arch: symsrc.AnyArch,
+		Convention: Darwin, Gap: span(e, limit)}
+	if i := bytes.Index(rest, missingUUID); i == 0 {
+		id := span(e+len(missingUUID), limit-1)
+		if line[limit-1] != ')' || !isUUID(id.Of(line)) {
+			return false
+		}
+		f.Addr, f.Off, f.Offset, f.BuildID, f.Arch = Span{}, span(at, e), addr, id, ""
+		return true
+	}
+	// The answer of this filter stands in place of the name: ` in f /src/f.c:1`.
+	if bytes.HasPrefix(rest, inWord) {
+		return false
+	}
+	plus := s.lastIndex(rest, plusWord)
+	if plus < 1 {
+		f.Done = s.endsWithLine(rest)
+		return f.Done && darwinName(mod.Of(line), addr)
+	}
+	off := span(e+plus+len(plusWord), 0)
+	v, end, ok := scan.Decimal(line, off.Start)
+	if off.End = end; !ok {
+		return false
+	}
+	if end < limit {
+		f.Done = s.endsWithLine(line[end:limit])
+		return f.Done && darwinName(mod.Of(line), addr)
+	}
+	f.Off, f.Offset, f.Later = off, v, true
+	name := span(e+1, e+plus)
+	if name.Start >= name.End {
+		return false
+	}
+	if base, baseEnd, ok := scan.Address(line, name.Start); ok && baseEnd == name.End {
+		return base > 0 && !bytes.Equal(mod.Of(line), noName) && isDistance(addr, base, v)
+	}
+	if isUUID(name.Of(line)) {
+		f.BuildID, f.Later, f.Arch = name, false, ""
+		return true
+	}
+	if !darwinName(mod.Of(line), addr) || bytes.Equal(mod.Of(line), noName) {
+		return false
+	}
+	f.Symbol, f.Base, f.Space = name, FromSymbol, symsrc.Linked
+	return true
+}
+
+// maxAppleName bounds the name of an image, in bytes.
+const maxAppleName = 255
+
+// isDistance reports whether an address, which may have a pointer authentication code in its high bits, is so far from where its image begins.
+func isDistance(addr, base, distance uint64) bool {
+	for _, bits := range [...]uint{64, 47, 39} {
+		if addr&(1<<bits-1)-base == distance {
+			return true
+		}
+	}
+	return false
+}
+
+// darwinName reports whether an image is one of Darwin: by its name, or by its place. LLVM's own programs print such frames on Linux, too.
+func darwinName(name []byte, addr uint64) bool {
+	if bytes.Contains(name, []byte(".so")) {
+		return false
+	}
+	return bytes.HasSuffix(name, dylibSuffix) || bytes.HasPrefix(name, bundleStart) || addr >= darwinStart && addr < darwinEnd
+}
+
+// isUUID reports whether text is a UUID, with hyphens or without.
+func isUUID(text []byte) bool {
+	digits := 0
+	for i, c := range text {
+		switch {
+		case scan.IsHex(c):
+			digits++
+		case c != '-' || len(text) != 36 || i != 8 && i != 13 && i != 18 && i != 23:
+			return false
+		}
+	}
+	return digits == 32 && (len(text) == 32 || len(text) == 36)
+}
+
+// readAppleSample reads a frame of spindump or sample; `0x` stands at line[at].
+func readAppleSample(s *Search, line []byte, at, from int, f *Frame) bool {
+	mark := at - 1
+	addr := span(at, 0)
+	v, e, ok := scan.Address(line, at)
+	if addr.End = e; !ok || e >= len(line) || line[e] != ']' || !scan.LineEnd(line, e+1) && !scan.Has(line, e+1, " in ") && !scan.Has(line, e+1, " (") {
+		return false
+	}
+	low := max(from, s.begin, mark-maxModule)
+	end := scan.BackSpaces(line, low, mark)
+	s.spend(end - low)
+	*f = Frame{Addr: addr, Off: addr, Offset: v, Arch: symsrc.AnyArch, Later: true, Base: Absolute, Gap: span(end, end)}
+	switch {
+	case end > low && line[end-1] == ')': // NAME (IMAGE + N), or NAME (<UUID> + N)
+		open := low + s.lastIndex(line[low:end], []byte(" ("))
+		plus := low + s.lastIndex(line[low:end], plusWord)
+		if open < low || plus < open {
+			return false
+		}
+		f.Module = span(open+len(" ("), plus)
+		off := span(plus+len(plusWord), end-1)
+		n, numEnd, ok := scan.Decimal(line, off.Start)
+		if !ok || numEnd != off.End || f.Module.Empty() {
+			return false
+		}
+		f.Off, f.Offset, f.Base, f.Space = off, n, InModule, symsrc.InImage
+		f.Whole = span(nameStart(line, low, open), e+1)
+		if m := f.Module.Of(line); m[0] == '<' && m[len(m)-1] == '>' && isUUID(m[1:len(m)-1]) {
+			f.BuildID, f.Module, f.Arch, f.Later = span(f.Module.Start+1, f.Module.End-1), Span{}, "", false
+		}
+	default: // NAME  (in IMAGE) + N, or ???  (in IMAGE)  load address 0xBASE + 0xN
+		in := low + s.lastIndex(line[low:end], inImageWord)
+		if in < low {
+			return false
+		}
+		f.Module.Start = in + len(inImageWord)
+		close := s.lastIndexByte(line[f.Module.Start:end], ')')
+		if close <= 0 {
+			return false
+		}
+		f.Module.End = f.Module.Start + close
+		f.Whole = span(nameStart(line, low, in), e+1)
+		if load := scan.Spaces(line, f.Module.End+1); bytes.HasPrefix(line[load:], loadWord) {
+			base, baseEnd, okBase := scan.Address(line, load+len(loadWord)-len("0x"))
+			if !okBase || !isDistance(v, base, v-base) || !scan.Has(line, baseEnd, " + 0x") || v < base {
+				return false
+			}
+			f.Offset, f.Base, f.Space = v-base, InModule, symsrc.InImage
+		}
+	}
+	f.answer(s, line, e+1)
+	return true
+}
+
+// nameStart returns where the name begins that ends at line[end], after the number of samples.
+func nameStart(line []byte, low, end int) int {
+	start := end
+	for start > low && !scan.IsSpace(line[start-1]) {
+		start--
+	}
+	return start
+}
+
+// imageMark is in each frame of a report in JSON.
+var imageMark = []byte(`"imageOffset":`)
+
+// readIPS reads a frame of a report in JSON (.ips), whose images stand below all frames; `"imageOffset":` stands at line[at]:
+//
+//	{"imageOffset":24052,"symbol":"objc_msgSend","symbolLocation":32,"imageIndex":3}
+func readIPS(s *Search, line []byte, at, from int, f *Frame) bool {
+	return s.readObject(line, at, from, f, ofIPS)
+}
+
+// ofIPS reads the offset in an image, and the number of the image.
+func ofIPS(line []byte, o *scan.Object, f *Frame) bool {
+	off, index := o.Get(line, "imageOffset"), o.Get(line, "imageIndex")
+	if off == nil || index == nil || off.Quoted || index.Quoted {
+		return false
+	}
+	v, end, ok := scan.Decimal(line, off.Value.Start)
+	i, indexEnd, okIndex := scan.Decimal(line, index.Value.Start)
+	if !ok || !okIndex || end != off.Value.End || indexEnd != index.Value.End || i >= maxImages {
+		return false
+	}
+	*f = Frame{Off: off.Value, Offset: v, Space: symsrc.InImage, ImageIndex: i + 1, Hint: o.Text(line, "symbol"), Convention: Raw, Run: Adjacent, Later: true}
+	if crashed(line[:o.Whole.Start]) {
+		f.Convention = Exact
+	}
+	return true
+}
+
+var (
+	framesKey    = []byte(`"frames"`)
+	triggeredKey = []byte(`"triggered"`)
+)
+
+// crashed reports whether what stands before a frame says that it is the first one of the thread that crashed.
+func crashed(before []byte) bool {
+	before = bytes.TrimRight(before, " ")
+	start, ok := bytes.CutSuffix(before, []byte("["))
+	if !ok {
+		return false
+	}
+	start, ok = bytes.CutSuffix(bytes.TrimRight(start, " :"), framesKey)
+	start = start[max(0, len(start)-maxThread):]
+	start = start[bytes.LastIndexByte(start, ']')+1:] // the frames of the thread before
+	return ok && bytes.Contains(start, triggeredKey)
+}
+
+// maxThread bounds what a report says of a thread before its frames, in bytes: its registers.
+const maxThread = 16 << 10
+
+// maxImages bounds the number of an image.
+const maxImages = 1 << 16

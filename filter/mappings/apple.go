@@ -1,0 +1,155 @@
+package mappings
+
+import (
+	"bytes"
+
+	"qss-filter/filter/scan"
+	"qss-filter/symsrc"
+)
+
+// AppleHeadline stands above the images of a report of Apple's, below its stacks, and AppleKey before those of a report in JSON.
+var (
+	AppleHeadline = []byte("Binary Images:")
+	AppleKey      = []byte(`"usedImages"`)
+)
+
+// reportStarts begin a report of Apple's.
+var reportStarts = [...][]byte{[]byte("Incident Identifier: "), []byte("Process:  "), []byte(`{"app_name":`), []byte(`{"bug_type":`)}
+
+// AppleImage reads an image of a report of Apple's, of sample or of spindump:
+//
+//	0x1017ff000 -        0x101885fff +com.example.App (x86_64)  <7B639009-221F-3815-A7A3-657098146F8A> /Applications/App.app/Contents/MacOS/App
+//	0x1042cc000 - 0x1042d3fff TouchCanvas arm64  <3a1f6e2b9b6d3b5f8a0c1d2e3f405162> /private/var/containers/App
+//	0x104f8c000 -                ???  com.example.App 1.0 (1)  <2151A33A-068D-37FE-ACB5-02E0BB7DA9D8>  /Applications/App
+//
+// The range is that of the code. The end that sample does not know is where the image is taken to end: 4 GiB after its beginning, or before
+// the next image. An image without a UUID may be any file.
+func AppleImage(text []byte) (m Mapping, ok bool) {
+	s := &fields{bytes.Trim(text, " \t\r")}
+	if len(text) > 2*maxLine {
+		return m, false
+	}
+	start, prefixed, ok := s.address()
+	if !ok || !prefixed || !s.byte('-') {
+		return m, false
+	}
+	s.rest = bytes.TrimLeft(s.rest, " \t")
+	last, prefixed, ok := s.address()
+	if after, open := bytes.CutPrefix(s.rest, []byte("???")); !ok && open {
+		last, prefixed, ok, s.rest = start+openImage, true, true, after
+	}
+	if !ok || !prefixed || last < start {
+		return m, false
+	}
+	m = Mapping{Format: AppleImages, Start: start, Last: last, Space: symsrc.InImage, Mode: "rx", BuildID: string(symsrc.MachO)}
+	open := bytes.IndexByte(s.rest, '<')
+	if open < 0 {
+		return m, false
+	}
+	digits, rest, closed := bytes.Cut(s.rest[open+1:], []byte(">"))
+	if id, valid := appleID(digits); valid {
+		m.BuildID = string(id)
+	}
+	m.Path = bytes.TrimSpace(rest)
+	if len(m.Path) == 0 {
+		m.Path = bytes.TrimLeft(bytes.TrimSpace(s.rest[:open]), "+")
+	}
+	return m, closed && len(m.Path) > 0
+}
+
+// openImage is how much an image takes whose end is not known, in bytes.
+const openImage = 1 << 28
+
+// appleID reads a UUID. It returns false for one of zeros, which stands for none.
+func appleID(digits []byte) (id symsrc.BuildID, ok bool) {
+	const size = 16
+	id = symsrc.ReadBuildID(digits)
+	return id, len(id) == size && id != symsrc.BuildID(make([]byte, size))
+}
+
+// BoundsApple reports whether text is the first line of a report of Apple's.
+func BoundsApple(text []byte) bool {
+	for _, start := range reportStarts {
+		if bytes.HasPrefix(text, start) {
+			return true
+		}
+	}
+	return false
+}
+
+// Bounds of the images of a report in JSON.
+const (
+	maxAppleImages = 1 << 14
+	maxAppleObject = 16 << 10
+)
+
+// AppleList reads the images of a report in JSON, on one line or on many. Its zero value is before the list.
+type AppleList struct {
+	// Images are the modules by their numbers. One without a UUID may be any file.
+	Images []symsrc.Module
+	// Done is set after the list.
+	Done bool
+
+	inside bool
+	object []byte // the part of an object on the lines before; nil between objects
+}
+
+// Line reads a line, and reports whether it is one of the list.
+func (l *AppleList) Line(line []byte) bool {
+	if l.Done {
+		return false
+	}
+	if !l.inside {
+		i := bytes.Index(line, AppleKey)
+		if i < 0 {
+			return false
+		}
+		line = line[i+len(AppleKey):]
+		open := bytes.IndexByte(line, '[')
+		if open < 0 || len(bytes.Trim(line[:open], " :")) > 0 {
+			return false
+		}
+		l.inside, line = true, line[open+1:]
+	}
+	for len(line) > 0 {
+		if l.object == nil {
+			i := bytes.IndexAny(line, "{]")
+			if i < 0 {
+				return true
+			}
+			if line[i] == ']' {
+				l.inside, l.Done = false, true
+				return true
+			}
+			l.object, line = []byte{'{'}, line[i+1:]
+		}
+		part, rest, whole := bytes.Cut(line, []byte("}"))
+		l.object = append(append(l.object, part...), ' ')
+		if len(l.object) > maxAppleObject || len(l.Images) >= maxAppleImages {
+			l.inside, l.Done, l.Images = false, true, nil
+			return true
+		}
+		if !whole {
+			return true
+		}
+		l.add(append(l.object, '}'))
+		l.object, line = nil, rest
+	}
+	return true
+}
+
+// add reads the object of an image. Each has a number, also one that cannot be read.
+func (l *AppleList) add(object []byte) {
+	m := symsrc.Module{BuildID: symsrc.MachO}
+	var o scan.Object
+	if o.Read(object, 0) {
+		m.Name = string(o.Text(object, "name").Of(object))
+		if path := o.Get(object, "path"); path != nil && path.Quoted {
+			m.Name = string(bytes.ReplaceAll(path.Value.Of(object), []byte(`\/`), []byte("/")))
+		}
+		if id, ok := appleID(o.Text(object, "uuid").Of(object)); ok {
+			m.BuildID = id
+		}
+	}
+	l.Images = append(l.Images, m)
+}

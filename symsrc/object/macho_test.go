@@ -1,0 +1,160 @@
+package object
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The sources of a program of two objects, one of which is in a static library.
+const (
+	darwinCode = `template <class T> __attribute__((noinline)) T twice(T x) { return x * 2; }
+static inline __attribute__((always_inline)) int inl(int a, int b) {
+  int r = a * b;
+  return r / (a - b);
+}
+extern "C" int other(int);
+static __attribute__((noinline)) int loc(int x) { return inl(x, 5) + other(x); }
+int main(int n, char **) { return twice(n) + (int)twice((long)n) + loc(n); }
+`
+	darwinOther = "__attribute__((noinline)) static int hidden(int x) { return x + 7; }\nint other(int x) { return hidden(x) * 3; }\n"
+)
+
+// darwin builds a program, and its dSYM elsewhere, with an object in a library.
+func darwin(t *testing.T, arch string) (program, dsym string) {
+	t.Helper()
+	for _, tool := range [...]string{"clang-22", "ld64.lld-22", "dsymutil-22", "llvm-ar-22"} {
+		need(t, tool)
+	}
+	dir := t.TempDir()
+	run := func(args ...string) {
+		t.Helper()
+		cmd := exec.Command(args[0], args[1:]...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, out)
+		}
+	}
+	for name, text := range map[string]string{"a.cpp": darwinCode, "b.c": darwinOther} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		run("clang-22", "--target="+arch+"-apple-macos11", "-O2", "-g", "-c", name)
+	}
+	run("llvm-ar-22", "rcsU", "libb.a", "b.o")
+	run("ld64.lld-22", "-arch", arch, "-platform_version", "macos", "11.0", "11.0", "-e", "_main", "-undefined", "dynamic_lookup", "a.o", "libb.a", "-o", "program")
+	run("dsymutil-22", "program", "-o", "out/program.dSYM")
+	return filepath.Join(dir, "program"), filepath.Join(dir, "out", "program.dSYM", "Contents", "Resources", "DWARF", "program")
+}
+
+// text returns what is known of an address.
+func (f *File) text(addr uint64) string {
+	var b strings.Builder
+	for _, fr := range f.Code(addr) {
+		fmt.Fprintf(&b, "%s %s:%d:%d;", fr.Func, fr.File, fr.Line, fr.Column)
+	}
+	return b.String()
+}
+
+// TestDebugMap compares the debug information in the objects of a program with that in its dSYM, at each address. Objects that were
+// modified since do not count.
+func TestDebugMap(t *testing.T) {
+	for _, arch := range [...]string{"arm64", "x86_64"} {
+		program, dsym := darwin(t, arch)
+		linked, err := Open(program)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer linked.Close()
+		debug, err := Open(dsym)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer debug.Close()
+		if linked.BuildID() == "" || linked.BuildID() != debug.BuildID() {
+			t.Fatalf("%s: %s and %s", arch, linked.BuildID(), debug.BuildID())
+		}
+		known := 0
+		for addr := uint64(0x100000000); addr < 0x100000800; addr++ {
+			got, want := linked.text(addr), debug.text(addr)
+			if got != want {
+				t.Fatalf("%s: %#x: %s, and %s in the dSYM", arch, addr, got, want)
+			}
+			if strings.Contains(got, "b.c") {
+				known++
+			}
+		}
+		if known == 0 {
+			t.Errorf("%s: nothing of the library", arch)
+		}
+		if err := os.Chtimes(filepath.Join(filepath.Dir(program), "a.o"), time.Time{}, time.Now().Add(time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+		changed, err := Open(program)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer changed.Close()
+		for addr := uint64(0x100000000); addr < 0x100000800; addr++ {
+			if got := changed.text(addr); strings.Contains(got, "a.cpp") {
+				t.Fatalf("%s: %#x: %s of a modified object", arch, addr, got)
+			}
+		}
+	}
+}
+
+// TestDarwinPeer compares each address of a dSYM with what llvm-symbolizer says. That one names headers by the symbol of the image, and
+// code without a name by the symbol before it.
+func TestDarwinPeer(t *testing.T) {
+	need(t, "llvm-symbolizer-22")
+	_, dsym := darwin(t, "arm64")
+	f, err := Open(dsym)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var asked strings.Builder
+	const first, last = 0x100000300, 0x100000500
+	for addr := first; addr < last; addr++ {
+		fmt.Fprintf(&asked, "%#x\n", addr)
+	}
+	cmd := exec.Command("llvm-symbolizer-22", "--no-debuginfod", "--obj="+dsym)
+	cmd.Stdin = strings.NewReader(asked.String())
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers := strings.Split(strings.TrimRight(string(out), "\n"), "\n\n")
+	if len(answers) != last-first {
+		t.Fatalf("%d answers", len(answers))
+	}
+	same := 0
+	for i, answer := range answers {
+		addr := uint64(first + i)
+		frames := f.Code(addr)
+		lines := strings.Split(answer, "\n")
+		if len(frames) == 0 {
+			if lines[0] != "??" && lines[0] != "_mh_execute_header" {
+				t.Errorf("%#x: nothing; llvm-symbolizer says %q", addr, answer)
+			}
+			continue
+		}
+		if len(lines) != 2*len(frames) {
+			t.Fatalf("%#x: %+v; llvm-symbolizer says %q", addr, frames, answer)
+		}
+		for k, fr := range frames {
+			file, _, _ := strings.Cut(lines[2*k+1], ":")
+			if fr.Func != lines[2*k] || fr.File != file {
+				t.Errorf("%#x: %+v; llvm-symbolizer says %q", addr, fr, answer)
+			}
+		}
+		same++
+	}
+	if same < 100 {
+		t.Errorf("%d addresses of code", same)
+	}
+}
