@@ -299,7 +299,6 @@ type pageWriter struct {
 // pageFrame is what tells frames of a page apart.
 type pageFrame struct {
 	place
-	module string
 }
 
 // askedSource is a frame whose source is shown.
