@@ -172,6 +172,7 @@ var environment = []cli.Variable{
 	{Name: "DEBUGINFOD_MAXSIZE", About: "bytes that a file may have (2 GiB)"},
 	{Name: "DEBUGINFOD_RETRY_LIMIT", About: "how often a server is asked again (2)"},
 	{Name: "DEBUGINFOD_HEADERS_FILE", About: "a file of headers for every request"},
+	{Name: "NETRC", About: "the file of logins to stores of symbols (~/.netrc)"},
 	{Name: "DEBUGINFOD_PROGRESS", About: "set to anything: show downloads on standard error"},
 	{Name: "LLVM_SYMBOLIZER_OPTS", About: "flags, where the program is called llvm-symbolizer"},
 }
