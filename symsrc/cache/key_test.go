@@ -51,8 +51,8 @@ func TestKeyHasAll(t *testing.T) {
 		{Module: symsrc.Module{Name: "n", BuildID: "id"}, Offset: 0x10, Symbol: "abort", Size: 7},
 	} {
 		for _, probing := range []bool{false, true} {
-			// A build ID identifies a binary regardless of its name and path.
-			identified := map[string]bool{"Module.Name": true, "Module.Member": true, "Module.InArchive": true}
+			// A build ID identifies a binary regardless of its name and path, and a UUID is that of one architecture of a file.
+			identified := map[string]bool{"Module.Name": true, "Module.Member": true, "Module.InArchive": true, "Module.Arch": true}
 			key := func(q symsrc.Addr) string {
 				kind := uint8(q.Kind)
 				if probing {
