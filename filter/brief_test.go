@@ -14,8 +14,8 @@ import (
 type shopSymbols struct{}
 
 var shop = map[uint64][]symsrc.Frame{
-	0x10: {{Func: "shop::Cart::total() const", File: "/work/shop/src/cart.cpp", Line: 16, Column: 3}},
-	0x20: {{Func: "main", File: "/work/shop/src/main.cpp", Line: 7}},
+	0x10: {{Func: "shop::Cart::total() const", File: "/src/shop/src/cart.cpp", Line: 16, Column: 3}},
+	0x20: {{Func: "main", File: "/src/shop/src/main.cpp", Line: 7}},
 	0x30: {
 		{Func: "void std::__invoke<int, std::function<void (int)>>(int&&)", File: "/usr/include/c++/12/bits/invoke.h", Line: 61},
 		{Func: "std::function<void (int)> std::for_each<int*, std::function<void (int)>>(int*, int*, std::function<void (int)>)", File: "/usr/include/c++/12/bits/stl_algo.h", Line: 3787},
@@ -32,7 +32,7 @@ func (shopSymbols) Frames(_ context.Context, q symsrc.Addr) symsrc.Answer {
 func TestBriefStacks(t *testing.T) {
 	t.Parallel()
 	frame := func(n, at string) string {
-		module := "/work/shop/app"
+		module := "/src/shop/app"
 		if at == "0x40" {
 			module = "/lib/libc.so.6"
 		}
@@ -67,7 +67,7 @@ func TestBriefStacks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := filter.New(filter.Options{Symbols: shopSymbols{}, Screen: &print.Screen{Columns: 100, Roots: []string{"/work/shop"}}})
+			f := filter.New(filter.Options{Symbols: shopSymbols{}, Screen: &print.Screen{Columns: 100, Roots: []string{"/src/shop"}}})
 			var out []byte
 			for line := range strings.Lines(c.in) {
 				out = f.Line(t.Context(), out, []byte(line))
