@@ -1,4 +1,4 @@
-package main
+package command_test
 
 import (
 	"maps"
@@ -20,7 +20,7 @@ type actionStep struct {
 // actionSteps reads the steps of action.yml that run a shell.
 func actionSteps(t *testing.T) (steps []actionStep) {
 	t.Helper()
-	text, err := os.ReadFile("action.yml")
+	text, err := os.ReadFile(".github/action/action.yml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestAction(t *testing.T) {
 		cmd := exec.Command("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", s.script)
 		cmd.Dir = t.TempDir()
 		cmd.Env = append(os.Environ(), "RUNNER_TEMP="+temp, "GITHUB_OUTPUT="+to, "GITHUB_ACTIONS=true", "GITHUB_WORKSPACE="+cmd.Dir)
-		values := map[string]string{"github.action_path": here}
+		values := map[string]string{"github.action_path": filepath.Join(here, ".github/action")}
 		maps.Copy(values, inputs)
 		for name, of := range s.env {
 			key := strings.TrimSuffix(strings.TrimPrefix(of, "${{ "), " }}")
@@ -108,14 +108,14 @@ func TestAction(t *testing.T) {
 
 	// The flags of the worker in what deploys it are those of the program.
 	words := map[string][]string{}
-	unit, err := os.ReadFile("deploy/qss-filter-worker.service")
+	unit, err := os.ReadFile(".ci/deploy/qss-filter-worker.service")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, line, _ := strings.Cut(string(unit), "\nExecStart=/usr/bin/qss-filter ")
 	line, _, _ = strings.Cut(line, "\n")
 	words["systemd"] = strings.Fields(line)
-	manifest, err := os.ReadFile("deploy/kubernetes.yaml")
+	manifest, err := os.ReadFile(".ci/deploy/kubernetes.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
