@@ -12,6 +12,7 @@ import (
 	"qss-filter/filter/resolve"
 	"qss-filter/markup"
 	"qss-filter/sgr"
+	"qss-filter/symsrc"
 )
 
 // Items appends a text whose items are resolved.
@@ -171,7 +172,13 @@ func (w *Text) fields(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve.A
 		return append(dst, s.Text[pos:]...)
 	}
 	function := func(b []byte) []byte { return w.appendFunc(b, a, i) }
-	source := func(b []byte) []byte { return w.appendFile(b, a, i, true) }
+	source := func(b []byte) []byte {
+		b = w.appendFile(b, a, i, true)
+		if w.frames(a)[i].Unverified {
+			b = append(b, symsrc.UnverifiedMark...)
+		}
+		return b
+	}
 	if fr.Source.Start < fr.Func.Start {
 		put(fr.Source, source)
 		put(fr.Func, function)

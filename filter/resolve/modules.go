@@ -174,7 +174,7 @@ func (o *memo) watch(m *Module) {
 		return
 	}
 	m.watched = o.piece
-	if files := m.Files; files != nil && (files.Unverified || !files.Usable()) && files.Watch.Look() {
+	if files := m.Files; files != nil && (m.BuildID == "" || files.Unverified || !files.Usable()) && files.Watch.Look() {
 		m.generation++
 	}
 }

@@ -11,8 +11,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"qss-filter/symsrc"
 )
@@ -29,8 +31,18 @@ type Options struct {
 type Maps struct {
 	opt   Options
 	mu    sync.Mutex
-	below map[string][]string // paths of maps below the places, by the name of their script; nil before the first search
-	known map[string]*Script
+	below chan map[string][]string // gets the paths of maps below the places, by the name of their script; nil before the first search
+	known map[string]*entry
+	size  int // bytes of the maps of known scripts
+	// failed is set if the search for a script has found what cannot be used.
+	failed bool
+}
+
+// entry is what was found for the name of a script, and when.
+type entry struct {
+	script *Script // nil if there is no map for it
+	at     time.Time
+	failed bool // that was said, and would be said again
 }
 
 // Script is a script of a log for which there is a map.
@@ -40,36 +52,57 @@ type Script struct {
 	path string
 	// files are what is said of the map, and where the map is of another build.
 	files *symsrc.Files
+	// unnamed is set if the script is at the log's path, and the map beside it, but nothing in the script speaks of a map.
+	unnamed bool
 	// lines are the lengths of the script's lines, in UTF-16 units at most; nil if the script is not here.
 	lines []int
 }
 
-// Bounds of what is read: bytes of a map and of a script, files below the places, and scripts that are remembered.
+// Bounds of what is read: bytes of a map and of a script, files below the places, scripts that are remembered, and bytes of their maps.
 const (
-	maxMap     = 1 << 30
+	maxMap     = 1 << 28
 	maxScript  = 64 << 20
 	maxFiles   = 1 << 18
 	maxScripts = 1 << 8
+	maxKept    = 1 << 29
 	maxComment = 4 << 10
 )
 
+// How long the first frame waits for the search below the places, and after which time a script without a map is looked for again.
+const (
+	searchTime = 2 * time.Second
+	retryTime  = time.Second
+)
+
 // New returns the maps of some places.
-func New(opt Options) *Maps { return &Maps{opt: opt, known: map[string]*Script{}} }
+func New(opt Options) *Maps { return &Maps{opt: opt, known: map[string]*entry{}} }
 
 // Script returns the script that a log has by that URL or path, nil if there is no map for it.
 func (m *Maps) Script(ctx context.Context, name string) *Script {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s, known := m.known[name]
-	if known {
-		return s
+	if e := m.known[name]; e != nil && e.current() {
+		return e.script
 	}
-	if len(m.known) >= maxScripts {
+	m.failed = false
+	s := m.find(ctx, name)
+	if s != nil {
+		m.size += len(s.m.mappings)
+	}
+	if len(m.known) >= maxScripts || m.size > maxKept {
 		clear(m.known)
+		m.size = 0
 	}
-	s = m.find(ctx, name)
-	m.known[name] = s
+	m.known[name] = &entry{s, time.Now(), m.failed}
 	return s
+}
+
+// current reports whether the script need not be looked for again.
+func (e *entry) current() bool {
+	if e.script == nil {
+		return e.failed || time.Since(e.at) < retryTime
+	}
+	return !e.script.files.Watch.Changed()
 }
 
 // find looks for the map of a script: beside the script at its path, and then below the places.
@@ -80,22 +113,30 @@ func (m *Maps) find(ctx context.Context, name string) *Script {
 			return s
 		}
 	}
-	if m.below == nil {
-		m.search(ctx)
-	}
 	var found *Script
-	for _, at := range m.below[path.Base(filepath.ToSlash(file))] {
+	for _, at := range m.places(ctx)[path.Base(filepath.ToSlash(file))] {
 		s := m.open(at, strings.TrimSuffix(at, mapEnd))
 		if s == nil {
 			continue
 		}
-		if found != nil && found.m.DebugID != s.m.DebugID {
-			m.problem("several maps are of a script named " + path.Base(file) + ", such as " + found.path + " and " + at + ": none of them is used")
+		if found == nil {
+			found = s
+			continue
+		}
+		if !found.m.same(s.m) {
+			m.fail("several maps are of a script named " + path.Base(file) + ", such as " + found.path + " and " + at + ": none of them is used")
 			return nil
 		}
-		found = s
 	}
 	return found
+}
+
+// same reports whether two maps of scripts of one name are of one build. Without debug IDs, only their contents tell.
+func (m *Map) same(other *Map) bool {
+	if m.DebugID != "" || other.DebugID != "" {
+		return m.DebugID == other.DebugID
+	}
+	return len(m.sections)+len(other.sections) == 0 && bytes.Equal(m.mappings, other.mappings) && slices.Equal(m.sources, other.sources)
 }
 
 // mapEnd ends the name of a map.
@@ -117,14 +158,37 @@ func pathOf(name string) string {
 	return filepath.FromSlash(u.Path)
 }
 
+// places returns the paths of the maps below the places, by the name of their script. It returns nil as long as these are searched: a
+// tree on a slow disk must not hold the log.
+func (m *Maps) places(ctx context.Context) map[string][]string {
+	if m.below == nil {
+		m.below = make(chan map[string][]string, 1)
+		go func() { m.below <- m.search() }()
+		select {
+		case below := <-m.below:
+			m.below <- below
+		case <-ctx.Done():
+		case <-time.After(searchTime):
+			m.problem("search for source maps: it takes long, and frames until its end have no places of sources")
+		}
+	}
+	select {
+	case below := <-m.below:
+		m.below <- below
+		return below
+	default:
+		return nil
+	}
+}
+
 // search looks for maps below the places.
-func (m *Maps) search(ctx context.Context) {
-	m.below = map[string][]string{}
+func (m *Maps) search() (below map[string][]string) {
+	below = map[string][]string{}
 	files := 0
 	for _, place := range m.opt.Places {
 		err := filepath.WalkDir(place, func(at string, d fs.DirEntry, err error) error {
-			if err != nil || ctx.Err() != nil {
-				return ctx.Err() // what cannot be read is said by who looks for other files
+			if err != nil {
+				return nil // it is said by who looks for other files
 			}
 			if d.IsDir() && d.Name() == ".git" {
 				return fs.SkipDir
@@ -133,7 +197,7 @@ func (m *Maps) search(ctx context.Context) {
 				return errEnough
 			}
 			if script, ok := strings.CutSuffix(d.Name(), mapEnd); ok && isScript(script) && d.Type().IsRegular() {
-				m.below[script] = append(m.below[script], at)
+				below[script] = append(below[script], at)
 			}
 			return nil
 		})
@@ -141,6 +205,7 @@ func (m *Maps) search(ctx context.Context) {
 			m.problem("search " + place + " for source maps: there are too many files")
 		}
 	}
+	return below
 }
 
 var errEnough = errors.New("enough")
@@ -167,12 +232,19 @@ func (m *Maps) problem(message string) {
 	}
 }
 
+// fail tells of a problem with the map of the script that is looked for.
+func (m *Maps) fail(message string) {
+	m.failed = true
+	m.problem(message)
+}
+
 // beside returns a script of this machine whose map its last line names, or lies beside it. A map elsewhere is not read.
 func (m *Maps) beside(file string) *Script {
 	info, err := os.Stat(file)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxScript {
 		return nil
 	}
+	look := watch(file)
 	named := comment(file, info.Size())
 	if data, ok := strings.CutPrefix(named, "data:"); ok {
 		_, text, ok := strings.Cut(data, "base64,")
@@ -183,7 +255,7 @@ func (m *Maps) beside(file string) *Script {
 		if err != nil {
 			return nil
 		}
-		return m.script(decoded, file, file)
+		return m.script(decoded, file, file, look)
 	}
 	at := file + mapEnd
 	if name, err := url.PathUnescape(named); named != "" && err == nil && filepath.IsLocal(filepath.FromSlash(name)) {
@@ -192,7 +264,11 @@ func (m *Maps) beside(file string) *Script {
 	if info, err := os.Stat(at); err != nil || !info.Mode().IsRegular() {
 		return nil
 	}
-	return m.open(at, file)
+	s := m.open(at, file)
+	if s != nil && named == "" && s.files.Unverified {
+		s.unnamed = true
+	}
+	return s
 }
 
 var commentWord = []byte("# sourceMappingURL=")
@@ -228,33 +304,34 @@ func comment(file string, size int64) string {
 
 // open reads a map of a script.
 func (m *Maps) open(at, script string) *Script {
+	look := watch(at, script)
 	f, err := os.Open(at)
 	if err != nil {
-		m.problem(at + ": " + err.Error())
+		m.fail(at + ": " + err.Error())
 		return nil
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil || info.Size() > maxMap {
-		m.problem(at + ": too large for a source map")
+		m.fail(at + ": too large for a source map")
 		return nil
 	}
 	text := make([]byte, info.Size())
 	if _, err := io.ReadFull(f, text); err != nil {
-		m.problem(at + ": " + err.Error())
+		m.fail(at + ": " + err.Error())
 		return nil
 	}
-	return m.script(text, at, script)
+	return m.script(text, at, script, look)
 }
 
-// script returns a script with the map of that text.
-func (m *Maps) script(text []byte, at, script string) *Script {
+// script returns a script with the map of that text. The files are watched from before they were read.
+func (m *Maps) script(text []byte, at, script string, look *symsrc.Watch) *Script {
 	of, err := Parse(text)
 	if err != nil {
-		m.problem(at + ": not a source map: " + err.Error())
+		m.fail(at + ": not a source map: " + err.Error())
 		return nil
 	}
-	s := &Script{m: of, path: at, files: &symsrc.Files{Debug: at, DebugStatus: symsrc.OK, ElfStatus: symsrc.OK, Unverified: true}}
+	s := &Script{m: of, path: at, files: &symsrc.Files{Debug: at, DebugStatus: symsrc.OK, ElfStatus: symsrc.OK, Unverified: true, Watch: look}}
 	var code []byte
 	if info, err := os.Stat(script); err == nil && info.Mode().IsRegular() && info.Size() <= maxScript {
 		code, _ = os.ReadFile(script) // without it, less is known
@@ -273,6 +350,23 @@ func (m *Maps) script(text []byte, at, script string) *Script {
 		s.files.Unverified = false
 	}
 	return s
+}
+
+// watch returns a watch of files, which need not be there now: a bundle is built again while its log is read.
+func watch(paths ...string) *symsrc.Watch {
+	found := make([]os.FileInfo, len(paths))
+	for i, at := range paths {
+		found[i], _ = os.Stat(at)
+	}
+	return symsrc.NewWatch(func() bool {
+		for i, was := range found {
+			now, err := os.Stat(paths[i])
+			if err == nil && (was == nil || !os.SameFile(was, now) || was.Size() != now.Size() || !was.ModTime().Equal(now.ModTime())) {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // byteCode begins a file of Hermes' byte code, whose places are offsets (MAGIC in its include/hermes/BCGen/HBC/BytecodeFileFormat.h).
@@ -307,7 +401,7 @@ func (s *Script) At(offset uint64) symsrc.Answer {
 	if !ok || o.Source == "" {
 		return a
 	}
-	a.Frames = []symsrc.Frame{{Func: o.Function, File: Below(filepath.ToSlash(s.path), o.Source), Line: o.Line, Column: o.Column + 1}}
+	a.Frames = []symsrc.Frame{{Func: o.Function, File: Below(filepath.ToSlash(s.path), o.Source), Line: o.Line, Column: o.Column + 1, Unverified: s.unnamed}}
 	return a
 }
 

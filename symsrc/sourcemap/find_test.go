@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"qss-filter/symsrc"
 )
@@ -43,6 +44,10 @@ func TestScript(t *testing.T) {
 	write("maps/app-1a2b.js.map", oneMap+end)
 	write("maps/1/twice.js.map", oneMap+`,"debugId":"1"`+end)
 	write("maps/2/twice.js.map", oneMap+`,"debugId":"2"`+end)
+	write("maps/1/index.js.map", oneMap+end)
+	write("maps/2/index.js.map", `{"version":3,"sources":["../src/b.ts"],"names":[],"mappings":"AAMA"}`)
+	write("maps/1/copy.js.map", oneMap+end)
+	write("maps/2/copy.js.map", oneMap+end)
 	source := filepath.ToSlash(filepath.Join(dir, "src/a.ts"))
 	for _, c := range []struct {
 		name, script       string
@@ -60,6 +65,8 @@ func TestScript(t *testing.T) {
 		{"damaged", damaged, "", 0, false, true},
 		{"below a place", "https://example.com/assets/app-1a2b.js?v=2", source, symsrc.OK, true, false},
 		{"two below places", "/srv/twice.js", "", 0, false, true},
+		{"two below places, without debug IDs", "/srv/index.js", "", 0, false, true},
+		{"twice the same below places", "/srv/copy.js", filepath.ToSlash(filepath.Join(dir, "maps/src/a.ts")), symsrc.OK, true, false},
 		{"nowhere", "/srv/none.js", "", 0, false, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -82,6 +89,44 @@ func TestScript(t *testing.T) {
 				t.Errorf("a line that is not there is from %+v", a.Frames)
 			}
 		})
+	}
+}
+
+// TestRebuilt has a script built again while its log is read.
+func TestRebuilt(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "app.js")
+	build := func(source, code string) {
+		for path, text := range map[string]string{script: code, script + ".map": `{"version":3,"sources":["` + source + `"],"names":[],"mappings":"AAMA"}`} {
+			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	maps := New(Options{})
+	at := func() symsrc.Answer {
+		if s := maps.Script(context.Background(), script); s != nil {
+			return s.At(Pack(0, 0))
+		}
+		return symsrc.Answer{}
+	}
+	if a := at(); a.Files != nil {
+		t.Fatalf("a script that is not there has %+v", a.Files)
+	}
+	build("one.ts", "x();")
+	maps.known[script].at = time.Time{}
+	first := at()
+	if filepath.Base(fileOf(first)) != "one.ts" || !first.Frames[0].Unverified {
+		t.Errorf("the first build: %+v", first.Frames)
+	}
+	if first.Files.Watch.Look() {
+		t.Error("it has changed before it was built again")
+	}
+	build("second.ts", "y();\n//# sourceMappingURL=app.js.map\n")
+	if !first.Files.Watch.Look() {
+		t.Fatal("the second build is not seen")
+	}
+	if second := at(); filepath.Base(fileOf(second)) != "second.ts" || second.Frames[0].Unverified {
+		t.Errorf("the second build: %+v", second.Frames)
 	}
 }
 
