@@ -144,6 +144,9 @@ func (it *Item) Observation(line int, t *resolve.Thread, text []byte, alone bool
 // hint returns the name that the log has for a function, without the text around it. It is nil where a word says that there is none.
 func hint(b []byte) []byte {
 	b = bytes.TrimSpace(b)
+	if string(b) == "in" { // the log has no name after it
+		return nil
+	}
 	for _, word := range [...]string{"- ", ", ", "in "} {
 		b = bytes.TrimPrefix(b, []byte(word))
 	}

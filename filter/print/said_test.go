@@ -46,3 +46,12 @@ func TestReadNamed(t *testing.T) {
 		}
 	}
 }
+
+// TestHint holds what is taken for the name that a log has for a frame.
+func TestHint(t *testing.T) {
+	for text, want := range map[string]string{" in foo": "foo", " in in": "in", " in": "", "in": "", " - inner": "inner", "index": "index", " ?? ()": "", " in <null>": ""} {
+		if got := hint([]byte(text)); string(got) != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
