@@ -88,17 +88,21 @@ func (f *File) Symbol(name string, size uint64) (addr uint64, ok bool) {
 // unspaced returns a name without spaces: demanglers write `> >` or `>>`.
 func unspaced(name string) string { return strings.ReplaceAll(name, " ", "") }
 
-// demangled returns the address of the only function with a demangled name. Where several have its plain name, the arguments decide.
+// demangled returns the address of the only function with a demangled name. Its parameters must be those that the name has. A name without
+// parameters may be that of a function which only a full symbol table has, so it takes one.
 func (f *File) demangled(name string) (addr uint64, ok bool) {
 	named := map[uint64]bool{}
 	for _, fr := range f.withPlainName(demangle.PlainName(name)) {
 		named[fr.Offset] = true
 	}
-	if len(named) > 1 {
+	switch {
+	case strings.Contains(strings.ReplaceAll(name, "(anonymous namespace)", ""), "("):
 		maps.DeleteFunc(named, func(at uint64, _ bool) bool {
 			c, found := f.symbols.at(at)
 			return !found || unspaced(demangle.LLVM(c.Name.Linkage, false)) != unspaced(name) && c.Name.Demangled != name
 		})
+	case f.symbols.full() == nil:
+		return 0, false
 	}
 	for addr = range named {
 	}

@@ -115,9 +115,26 @@ int main() { shop::Cart c; return c.add(1) + c.add("x") + c.total() + shop::call
 	if found < 5 {
 		t.Errorf("%d functions were looked at", found)
 	}
-	for _, name := range []string{"shop::Cart::add", "shop::Cart::add(long)", "shop::Cart::none()", "shop::none", "::", "()"} {
+	for _, name := range []string{"shop::Cart::add", "shop::Cart::add(long)", "shop::Cart::total()", "shop::Cart::total(int) const", "shop::Cart::none()", "shop::none", "::", "()"} {
 		if got, ok := f.Symbol(name, 0); ok {
 			t.Errorf("%s is at %#x", name, got)
 		}
+	}
+	whole, ok := f.Symbol("shop::Cart::total", 0)
+	if !ok {
+		t.Error("the only function of its name was not found without parameters")
+	}
+	stripped := filepath.Join(dir, "stripped")
+	command(t, "g++", "-O0", "-rdynamic", "-s", "-o", stripped, source)
+	g, err := Open(stripped)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	if got, ok := g.Symbol("shop::Cart::total", 0); ok {
+		t.Errorf("a file without a full symbol table has it at %#x, the other at %#x", got, whole)
+	}
+	if _, ok := g.Symbol("shop::Cart::total() const", 0); !ok {
+		t.Error("an exported function was not found")
 	}
 }
