@@ -32,7 +32,7 @@ var clusterFuzz = []struct{ log, state, ours, why string }{
 	{"android_asan_null_dereference_write", "_JavaVM::AttachCurrentThread--javaAttachThread--android::AndroidRuntime::javaThreadShell", "", ""},
 	{"android_asan_unknown_read", "_JavaVM::AttachCurrentThread--javaAttachThread--android::AndroidRuntime::javaThreadShell", "", ""},
 	{"android_asan_unknown_write", "_JavaVM::AttachCurrentThread--javaAttachThread--android::AndroidRuntime::javaThreadShell", "", ""},
-	{"android_null_stack", "Surfaceflinger", "in", none},
+	{"android_null_stack", "Surfaceflinger", "", none},
 	{"unknown_module", "NULL", "", none},
 	{"ubsan_bad_cast_member_call", "Bad-cast to net::QuicSpdySession from net::QuicSession--net::QuicSpdyStream::~QuicSpdyStream--net::QuicChromiumClientStream::~QuicChromiumClientStream", "net::QuicSpdyStream::~QuicSpdyStream--net::QuicChromiumClientStream::~QuicChromiumClientStream--STLDeleteContainerPointers", message},
 	{"ubsan_divide_by_zero", "mpeg_decode_postinit--decode_chunks--mpeg_decode_frame", "", ""},
