@@ -34,12 +34,7 @@ type Brief struct {
 
 	// now is the line at hand, from Begin to End.
 	now struct {
-		open     bool
-		start    int // of its text in the output
-		flushed  int // bytes of what was held back by the other printer, at its start
-		number   int
-		end      []byte
-		of       *resolve.Thread // nil if the line is no frame
+		lineAtHand
 		before   []byte
 		frame    uint64
 		numbered bool
@@ -114,10 +109,7 @@ func (b *Brief) Pending() bool { return b.stack.of != nil }
 
 // Begin begins a line.
 func (b *Brief) Begin(dst []byte, number int, line []byte) []byte {
-	n := &b.now
-	n.open, n.start, n.flushed, n.number, n.of = true, len(dst), 0, number, nil
-	_, end := scan.CutEnd(line)
-	n.end = append(n.end[:0], end...)
+	b.now.begin(dst, number, line)
 	b.text.rows = b.text.rows[:0]
 	return b.Printer.Begin(dst, number, line)
 }
@@ -437,23 +429,12 @@ func (b *Brief) fitting(text string, others int) string {
 
 // Abandon appends a line as it came, after what is held back.
 func (b *Brief) Abandon(dst []byte, number int, line []byte) []byte {
-	if !b.now.open {
-		dst = b.close(dst)
-	}
-	return b.Printer.Abandon(dst, number, line)
+	return b.now.abandon(b.Printer, b.close, dst, number, line)
 }
 
 // Flush appends what is held back, within a line only what the other printer does.
 func (b *Brief) Flush(dst []byte) []byte {
-	if !b.now.open {
-		return b.Printer.Flush(b.close(dst))
-	}
-	before := len(dst)
-	dst = b.Printer.Flush(dst)
-	if before == b.now.start {
-		b.now.flushed += len(dst) - before
-	}
-	return dst
+	return b.now.flush(b.Printer, b.close, dst)
 }
 
 // libraries are the names of code that is not the program's own, by parts of the paths of its source.

@@ -8,7 +8,6 @@ import (
 	"qss-filter/filter/parse"
 	"qss-filter/filter/record"
 	"qss-filter/filter/resolve"
-	"qss-filter/filter/scan"
 	"qss-filter/filter/triage"
 	"qss-filter/symsrc"
 )
@@ -33,16 +32,11 @@ type Repeats struct {
 	number   uint64
 	numbered bool
 
-	// now is the line at hand, from Begin to End, and the frame that it is, if it is one: then of is not nil.
+	// now is the line at hand, and the frame that it is, if it is one.
 	now struct {
-		open     bool
-		start    int // of its text in the output
-		flushed  int // bytes of what was held back by the other printer, at its start
-		line     int
-		end      []byte
-		of       *resolve.Thread
+		lineAtHand
 		before   []byte
-		number   uint64
+		frame    uint64 // its number
 		numbered bool
 		key      []byte
 		frames   []triage.Frame
@@ -85,10 +79,7 @@ func (d *Repeats) Input(name string, lines int) { d.input, d.inputFrom = name, l
 
 // Begin begins a line.
 func (d *Repeats) Begin(dst []byte, number int, line []byte) []byte {
-	n := &d.now
-	n.open, n.start, n.flushed, n.line, n.of = true, len(dst), 0, number, nil
-	_, end := scan.CutEnd(line)
-	n.end = append(n.end[:0], end...)
+	d.now.begin(dst, number, line)
 	return d.Printer.Begin(dst, number, line)
 }
 
@@ -105,9 +96,9 @@ func (d *Repeats) note(t *resolve.Thread, text []byte, it *Item) {
 	fr, a := &d.now, it.Answer
 	before, words := text, []byte(nil)
 	if it.Element != nil {
-		before, fr.number, fr.numbered = text[:it.Element.Start], it.Element.BTFields.Num, true
+		before, fr.frame, fr.numbered = text[:it.Element.Start], it.Element.BTFields.Num, true
 	} else {
-		before, fr.number, fr.numbered = text[:it.Frame.Whole.Start], it.Frame.Number, !it.Frame.Num.Empty()
+		before, fr.frame, fr.numbered = text[:it.Frame.Whole.Start], it.Frame.Number, !it.Frame.Num.Empty()
 		words = text[max(it.Frame.Addr.End, it.Frame.Gap.Start):it.Frame.Whole.End]
 	}
 	fr.of = t
@@ -121,7 +112,7 @@ func (d *Repeats) note(t *resolve.Thread, text []byte, it *Item) {
 	}
 	fr.key = append(fr.key, '\n')
 	fr.frames = fr.frames[:0]
-	o := it.Observation(fr.line, t, text, true)
+	o := it.Observation(fr.number, t, text, true)
 	for _, of := range o.Functions(&d.single) {
 		fr.frames = append(fr.frames, triage.Frame{Func: of.Func, File: of.File, Module: o.Module.Name, At: o.At + o.Back, Located: o.Located})
 	}
@@ -144,17 +135,17 @@ func (d *Repeats) End(dst []byte) []byte {
 	if n.flushed > 0 { // context that stood before the frame
 		dst, text = append(d.flush(dst), text[:n.flushed]...), text[n.flushed:]
 	}
-	if d.frames > 0 && (n.of != d.of || n.numbered != d.numbered || n.numbered && n.number <= d.number) {
+	if d.frames > 0 && (n.of != d.of || n.numbered != d.numbered || n.numbered && n.frame <= d.number) {
 		dst = d.flush(dst)
 	}
 	if d.frames == 0 {
-		d.before, d.end, d.line = append(d.before[:0], n.before...), append(d.end[:0], n.end...), n.line
+		d.before, d.end, d.line = append(d.before[:0], n.before...), append(d.end[:0], n.end...), n.number
 	}
 	d.frames++
 	for i := range n.frames {
 		d.signature.Add(&n.frames[i], &d.opt.Names.Own)
 	}
-	d.of, d.number, d.numbered = n.of, n.number, n.numbered
+	d.of, d.number, d.numbered = n.of, n.frame, n.numbered
 	d.key = append(d.key, n.key...)
 	d.lines = append(d.lines, text...)
 	if len(d.lines)+len(d.key) > maxStackBytes {
@@ -165,23 +156,12 @@ func (d *Repeats) End(dst []byte) []byte {
 
 // Abandon appends a line as it came, after what is held back.
 func (d *Repeats) Abandon(dst []byte, number int, line []byte) []byte {
-	if !d.now.open {
-		dst = d.flush(dst)
-	}
-	return d.Printer.Abandon(dst, number, line)
+	return d.now.abandon(d.Printer, d.flush, dst, number, line)
 }
 
 // Flush appends what is held back, within a line only what the other printer does.
 func (d *Repeats) Flush(dst []byte) []byte {
-	if !d.now.open {
-		return d.Printer.Flush(d.flush(dst))
-	}
-	before := len(dst)
-	dst = d.Printer.Flush(dst)
-	if before == d.now.start {
-		d.now.flushed += len(dst) - before
-	}
-	return dst
+	return d.now.flush(d.Printer, d.flush, dst)
 }
 
 // flush ends the open stack.
