@@ -30,9 +30,10 @@ const (
 	MaxText = 2048
 
 	elementSlots = 1 << 12
-	firstSlots   = 1 << 6  // of Outputs, at first
+	ways         = 8       // entries of a set of Outputs
+	firstSets    = 1 << 3  // of Outputs, at first
 	growth       = 4       // the factor by which Outputs grows
-	mostSlots    = 1 << 13 // of Outputs, at most
+	mostSets     = 1 << 11 // of Outputs, at most
 	mostBytes    = 4 << 20 // of the texts of Outputs, at most
 
 	elementWeight = 640 // about how many bytes of memory an Element takes
@@ -103,11 +104,21 @@ func (c *Elements[T]) Footprint() int { return len(c.slots)*8 + c.learned*elemen
 // depends on.
 type Outputs[T any] struct {
 	seed  maphash.Seed
-	slots []Output[T] // by the hash of the line
-	bytes int         // of their texts
-	vain  int         // lines that were not found since the table has this size
+	sets  []set[T] // by the hash of the line
+	bytes int      // of their texts
+	vain  int      // lines that were not found since the table has this size
 	// lines is how many lines have come in generation.
 	generation, lines uint64
+}
+
+// set has the lines of some hashes. A table of single places, or of pairs, would have too many lines without one long before it is full.
+type set[T any] struct {
+	hashes [ways]uint64 // of the entries: a cache line
+	// seen has the hashes of the last lines that were not found here. A line is kept when it comes again, since most lines come once.
+	seen    [ways]uint64
+	entries [ways]Output[T]
+	// nextSeen and next are which of them is replaced next.
+	nextSeen, next uint8
 }
 
 // Output is an entry of Outputs.
@@ -118,8 +129,12 @@ type Output[T any] struct {
 	length int
 	// By is what else the output depends on.
 	By T
-	// seen is the hash of the last line that was not found here. A line is kept when it comes again, since most lines come once.
-	seen uint64
+}
+
+// Slot is where the output of a line may be kept.
+type Slot[T any] struct {
+	set  *set[T]
+	hash uint64
 }
 
 // Init initializes an empty cache.
@@ -127,79 +142,110 @@ func (s *Outputs[T]) Init() { s.seed = maphash.MakeSeed() }
 
 // Find returns the entry of a line, or nil.
 func (s *Outputs[T]) Find(line []byte, generation uint64) *Output[T] {
-	if len(s.slots) == 0 {
+	if len(s.sets) == 0 {
 		return nil
 	}
-	at := maphash.Bytes(s.seed, line) & uint64(len(s.slots)-1)
-	if l := &s.slots[at]; l.is(line, generation) {
-		return l
-	}
-	if l := &s.slots[at^1]; l.is(line, generation) {
-		return l
+	h := maphash.Bytes(s.seed, line)
+	in := s.of(h)
+	for i, other := range &in.hashes {
+		if other == h {
+			if e := &in.entries[i]; e.is(line, generation) {
+				return e
+			}
+		}
 	}
 	return nil
 }
 
-// Slot returns the slot for a line that Find has not found. again is set if the line was the last one that was not found there. Slots
-// are neighbors in pairs, and a line may be in either.
-func (s *Outputs[T]) Slot(line []byte, generation uint64) (l *Output[T], again bool) {
-	if s.vain >= 2*len(s.slots) && len(s.slots) < mostSlots {
+// of returns the set of a hash.
+func (s *Outputs[T]) of(hash uint64) *set[T] { return &s.sets[hash&uint64(len(s.sets)-1)] }
+
+// Slot returns the slot for a line that Find has not found, or whose output has changed. again is set if the line is one of the last
+// that were not found.
+func (s *Outputs[T]) Slot(line []byte, generation uint64) (slot Slot[T], again bool) {
+	if s.vain >= ways*len(s.sets) && len(s.sets) < mostSets {
 		s.grow()
 	}
 	h := maphash.Bytes(s.seed, line)
-	at := h & uint64(len(s.slots)-1)
-	l, other := &s.slots[at], &s.slots[at^1]
-	switch {
-	case l.is(line, generation): // what its output depends on has changed
-		return l, true
-	case other.is(line, generation):
-		return other, true
+	slot = Slot[T]{s.of(h), h}
+	for i, other := range &slot.set.hashes {
+		if other == h && slot.set.entries[i].is(line, generation) { // what its output depends on has changed
+			return slot, true
+		}
 	}
 	s.vain++
-	if again = l.seen == h; again && l.generation == generation {
-		*l, *other = *other, *l // the entry of l is kept, the other one is replaced
-	}
-	l.seen = h
-	return l, again
+	return slot, slot.set.again(h)
 }
 
-// grow makes a table of more slots with the entries of the old one.
+// again reports whether a line of that hash is one of the last that were not found, and makes it one.
+func (in *set[T]) again(hash uint64) bool {
+	for _, other := range &in.seen {
+		if other == hash {
+			return true
+		}
+	}
+	in.seen[in.nextSeen] = hash
+	in.nextSeen = (in.nextSeen + 1) % ways
+	return false
+}
+
+// grow makes a table of more sets with the entries of the old one.
 func (s *Outputs[T]) grow() {
-	old := s.slots
-	s.slots, s.vain = make([]Output[T], max(firstSlots, growth*len(old))), 0
-	mask := uint64(len(s.slots) - 1)
+	old := s.sets
+	s.sets, s.vain = make([]set[T], max(firstSets, growth*len(old))), 0
 	for i := range old {
-		l := &old[i]
-		if len(l.text) > l.length {
-			if to := &s.slots[maphash.Bytes(s.seed, l.text[:l.length])&mask]; to.text == nil {
-				to.generation, to.text, to.length, to.By = l.generation, l.text, l.length, l.By
-			} else {
-				s.bytes -= cap(l.text)
+		from := &old[i]
+		for j, h := range &from.hashes {
+			if from.entries[j].text != nil {
+				to := s.of(h)
+				to.hashes[to.next], to.entries[to.next] = h, from.entries[j]
+				to.next = (to.next + 1) % ways
+			}
+			if h := from.seen[j]; h != 0 {
+				s.of(h).again(h)
 			}
 		}
-		if l.seen != 0 {
-			s.slots[l.seen&mask].seen = l.seen
-		}
 	}
 }
 
-// is reports whether l is the entry of a line in a generation.
-func (l *Output[T]) is(line []byte, generation uint64) bool {
-	return l.generation == generation && len(l.text) > l.length && bytes.Equal(l.text[:l.length], line)
+// is reports whether e is the entry of a line in a generation.
+func (e *Output[T]) is(line []byte, generation uint64) bool {
+	return e.generation == generation && len(e.text) > e.length && bytes.Equal(e.text[:e.length], line)
 }
 
 // Text returns the output of the line.
-func (l *Output[T]) Text() []byte { return l.text[l.length:] }
+func (e *Output[T]) Text() []byte { return e.text[e.length:] }
 
-// Keep puts a line with its output in its slot l.
-func (s *Outputs[T]) Keep(l *Output[T], line, output []byte, generation uint64, by T) {
-	l.generation, l.length, l.By = generation, len(line), by
-	s.bytes -= cap(l.text)
-	l.text = append(append(l.text[:0], line...), output...)
-	if s.bytes += cap(l.text); s.bytes > mostBytes {
-		clear(s.slots)
+// Keep puts a line with its output in its slot.
+func (s *Outputs[T]) Keep(slot Slot[T], line, output []byte, generation uint64, by T) {
+	in := slot.set
+	at := in.place(slot.hash, generation)
+	in.hashes[at] = slot.hash
+	e := &in.entries[at]
+	e.generation, e.length, e.By = generation, len(line), by
+	s.bytes -= cap(e.text)
+	e.text = append(append(e.text[:0], line...), output...)
+	if s.bytes += cap(e.text); s.bytes > mostBytes {
+		clear(s.sets)
 		s.bytes = 0
 	}
+}
+
+// place returns which entry of a set a line of that hash takes: its own, otherwise one of another generation, otherwise the next in turn.
+func (in *set[T]) place(hash, generation uint64) int {
+	for i, other := range &in.hashes {
+		if other == hash {
+			return i
+		}
+	}
+	for i := range &in.entries {
+		if in.entries[i].generation != generation {
+			return i
+		}
+	}
+	at := in.next
+	in.next = (at + 1) % ways
+	return int(at)
 }
 
 // Settled reports whether a generation has lasted for some lines. Frames of a process that ends soon do not come again.
@@ -213,11 +259,13 @@ func (s *Outputs[T]) Settled(generation uint64) bool {
 
 // Len returns the number of entries.
 func (s *Outputs[T]) Len() (n int) {
-	for i := range s.slots {
-		n += min(1, len(s.slots[i].text))
+	for i := range s.sets {
+		for j := range &s.sets[i].entries {
+			n += min(1, len(s.sets[i].entries[j].text))
+		}
 	}
 	return n
 }
 
 // Footprint returns about how many bytes of memory the table takes.
-func (s *Outputs[T]) Footprint() int { return len(s.slots)*int(unsafe.Sizeof(Output[T]{})) + s.bytes }
+func (s *Outputs[T]) Footprint() int { return len(s.sets)*int(unsafe.Sizeof(set[T]{})) + s.bytes }
