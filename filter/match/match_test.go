@@ -34,16 +34,14 @@ var literals = []Literal{
 // nextNaive is the oracle: the first of the places that are searched for at which any literal stands.
 func nextNaive(s *Scan, when When, b []byte, from int) int {
 	for i := from; i < len(b); i++ {
-		for _, of := range s.sets {
-			for k := range of {
-				l, at := of[k].literal, i-of[k].at
-				if l.When&when == 0 || at < 0 || !bytes.HasPrefix(b[at:], []byte(l.Text)) {
-					continue
-				}
-				rest := b[at+len(l.Text):]
-				if l.After == Any || len(rest) > 0 && bytes.IndexByte([]byte("0123456789abcdefABCDEF")[:map[Class]int{Digit: 10, Hex: 22}[l.After]], rest[0]) >= 0 {
-					return i
-				}
+		for _, c := range s.all {
+			l, at := c.literal, i-c.at
+			if l.When&when == 0 || at < 0 || !bytes.HasPrefix(b[at:], []byte(l.Text)) {
+				continue
+			}
+			rest := b[at+len(l.Text):]
+			if l.After == Any || len(rest) > 0 && bytes.IndexByte([]byte("0123456789abcdefABCDEF")[:map[Class]int{Digit: 10, Hex: 22}[l.After]], rest[0]) >= 0 {
+				return i
 			}
 		}
 	}

@@ -3,7 +3,6 @@ package match
 import (
 	"bytes"
 	"encoding/binary"
-	"math/bits"
 	"slices"
 )
 
@@ -11,10 +10,15 @@ import (
 // class are the bytes of the sets twice: table has nibbles for the vector search (low and high nibble of the first byte, then of the second
 // and so on), class has bytes for the rest.
 type Scan struct {
-	sets  [Sets][]chosen
+	all   []chosen
 	table [32 * Width]byte
 	class [Width][256]byte
 	n     int // literals
+	// buckets are the literals by a hash of the first three of the bytes that are searched for, those of bucket h from starts[h] on. A
+	// literal of fewer bytes, which anything may follow, is among wide instead.
+	buckets []*chosen
+	starts  [buckets + 1]uint16
+	wide    []*chosen
 }
 
 const (
@@ -22,6 +26,12 @@ const (
 	Sets = 8
 	// Width is how many bytes of a literal are searched for.
 	Width = 4
+
+	keyed      = 3 // bytes that a bucket is found by
+	bucketBits = 10
+	buckets    = 1 << bucketBits
+	// mostKeys is how many texts these may be, for a literal to be in the bucket of each.
+	mostKeys = 64
 )
 
 // chosen is a literal, and the offset in it of the bytes that are searched for.
@@ -51,14 +61,85 @@ func NewScan(literals []Literal, when When) *Scan {
 			p := places[c.literal.Text]
 			c.at, c.set = p.at, p.set
 		}
-		s.sets[c.set] = append(s.sets[c.set], c)
+		s.all = append(s.all, c)
 		for pos := range Width {
 			for _, b := range c.literal.Bytes(c.at + pos) {
 				s.add(pos, b, 1<<c.set)
 			}
 		}
 	}
+	s.fill()
 	return s
+}
+
+// fill puts the literals into their buckets.
+func (s *Scan) fill() {
+	type entry struct {
+		bucket uint32
+		of     *chosen
+	}
+	var entries []entry
+	var keys []uint32
+	for i := range s.all {
+		c := &s.all[i]
+		if keys = c.keys(keys[:0]); len(keys) == 0 {
+			s.wide = append(s.wide, c)
+		}
+		for _, key := range keys {
+			if e := (entry{bucket(key), c}); !slices.Contains(entries[max(0, len(entries)-len(keys)):], e) {
+				entries = append(entries, e)
+			}
+		}
+	}
+	for _, e := range entries {
+		s.starts[e.bucket]++
+	}
+	for i := range s.starts[1:] {
+		s.starts[i+1] += s.starts[i]
+	}
+	s.buckets = make([]*chosen, len(entries))
+	for _, e := range slices.Backward(entries) {
+		s.starts[e.bucket]--
+		s.buckets[s.starts[e.bucket]] = e.of
+	}
+}
+
+// keys appends what the bytes that a bucket is found by may be, nothing if that is too much.
+func (c *chosen) keys(to []uint32) []uint32 {
+	to = append(to, 0)
+	for pos := range keyed {
+		may := c.literal.Bytes(c.at + pos)
+		n := len(to)
+		if n*len(may) > mostKeys {
+			return nil
+		}
+		for _, b := range may[1:] {
+			for _, key := range to[:n] {
+				to = append(to, key|uint32(b)<<(8*pos))
+			}
+		}
+		for i := range n {
+			to[i] |= uint32(may[0]) << (8 * pos)
+		}
+	}
+	return to
+}
+
+// bucket returns the bucket of three bytes.
+func bucket(key uint32) uint32 { return key * 0x9e3779b1 >> (32 - bucketBits) } // 2^32 divided by the golden ratio
+
+// bucket returns the literals that may stand where the search stops at b[i:], but for the wide ones.
+func (s *Scan) bucket(b []byte, i int) []*chosen {
+	key := uint32('\n' | '\n'<<8 | '\n'<<16) // after the end of b a line break stands
+	if i+Width <= len(b) {
+		key = binary.LittleEndian.Uint32(b[i:]) & (1<<(8*keyed) - 1)
+	} else {
+		for k, c := range b[i:min(i+keyed, len(b))] {
+			key = key&^(0xff<<(8*k)) | uint32(c)<<(8*k)
+		}
+	}
+	h := bucket(key)
+	return s.buckets[s.starts[h]:s.starts[h+1]]
 }
 
 // add puts a byte into the sets of bit, as that of a position.
@@ -77,12 +158,14 @@ func (s *Scan) Next(b []byte, from int) int {
 		if i >= len(b) {
 			return -1
 		}
-		for in := s.at(b, i); in != 0; in &= in - 1 {
-			of := s.sets[bits.TrailingZeros8(in)]
-			for k := range of {
-				if l := of[k].literal; l.stands(b, i-of[k].at) && (l.Fits == nil || line.fits(l, b, i-of[k].at)) {
-					return i
-				}
+		for _, c := range s.bucket(b, i) {
+			if line.means(c, b, i) {
+				return i
+			}
+		}
+		for _, c := range s.wide {
+			if line.means(c, b, i) {
+				return i
 			}
 		}
 	}
@@ -90,14 +173,10 @@ func (s *Scan) Next(b []byte, from int) int {
 
 // Begins reports whether b ends in a literal of several bytes that needs a byte which has not come.
 func (s *Scan) Begins(b []byte) bool {
-	for _, of := range s.sets {
-		for k := range of {
-			if l := of[k].literal; l.After != Any && len(l.Text) > 1 && bytes.HasSuffix(b, []byte(l.Text)) {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.all, func(c chosen) bool {
+		l := c.literal
+		return l.After != Any && len(l.Text) > 1 && bytes.HasSuffix(b, []byte(l.Text))
+	})
 }
 
 // asked is a line, some literals of which were asked whether they may mean something there.
@@ -108,6 +187,12 @@ type asked struct {
 
 // mostAsked is how many literals of a line are asked: one with more may mean something.
 const mostAsked = 8
+
+// means reports whether the literal whose bytes are searched for stands at b[i:] and may mean something.
+func (a *asked) means(c *chosen, b []byte, i int) bool {
+	l := c.literal
+	return l.stands(b, i-c.at) && (l.Fits == nil || a.fits(l, b, i-c.at))
+}
 
 // fits asks the literal at b[at:] about its line.
 func (a *asked) fits(l *Literal, b []byte, at int) bool {
@@ -190,10 +275,9 @@ func (s *Scan) each(line []byte, found func(number, at int)) {
 		if i >= len(line) {
 			return
 		}
-		for in := s.at(line, i); in != 0; in &= in - 1 {
-			of := s.sets[bits.TrailingZeros8(in)]
-			for k := range of {
-				if c := &of[k]; c.literal.stands(line, i-c.at) {
+		for _, of := range [...][]*chosen{s.bucket(line, i), s.wide} {
+			for _, c := range of {
+				if c.literal.stands(line, i-c.at) {
 					found(c.number, i-c.at)
 				}
 			}
