@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"qss-filter/filter"
+	"qss-filter/filter/filtertest"
 )
 
 // TestWhoPrints holds how the lines above a stack decide what its addresses are, where there is no machine code to look at.
@@ -20,7 +21,7 @@ func TestWhoPrints(t *testing.T) {
 		"panic: runtime error: invalid memory address or nil pointer dereference\n":                    "/a.so@10ff",
 		"2026/11/20 15:58:12 http: panic serving 127.0.0.1:5: runtime error: index out of range [3]\n": "/a.so@10ff",
 	} {
-		if out := run(t, filter.Options{Symbols: addresses{}}, context+above+element); !strings.Contains(out, want+" ") {
+		if out := filtertest.Run(t, filter.Options{Symbols: addresses{}}, context+above+element); !strings.Contains(out, want+" ") {
 			t.Errorf("behind %q: no %s in\n%s", above, want, out)
 		}
 	}
@@ -30,8 +31,8 @@ func TestWhoPrints(t *testing.T) {
 func TestNoModule(t *testing.T) {
 	const log = "#5    Object \"\", at 0x403460, in \n#4    Object \"\", at 0x403460, in main\nepc = 77f4a3c4 in [77e3c000+16c000]\n"
 	for _, own := range []bool{false, true} {
-		o := filter.Options{Symbols: addresses{}, Ran: ranAll(own), Warn: func(m string) { t.Errorf("own %v: %s", own, m) }}
-		if out := run(t, o, log); out != log {
+		o := filter.Options{Symbols: addresses{}, Ran: filtertest.RanAll(own), Warn: func(m string) { t.Errorf("own %v: %s", own, m) }}
+		if out := filtertest.Run(t, o, log); out != log {
 			t.Errorf("own %v: got %q", own, out)
 		}
 	}

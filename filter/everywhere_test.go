@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"qss-filter/filter"
+	"qss-filter/filter/filtertest"
 	"qss-filter/filter/prefix/prefixtest"
 	"qss-filter/filter/print"
 )
@@ -36,12 +37,12 @@ func escape(text string) string {
 // TestNothingElseChanges that is: whatever the prefix, nothing changes but frames. It also filters what came out: nothing
 // changes any more.
 func TestSamplesEverywhere(t *testing.T) {
-	logs := samples(t)
+	logs := filtertest.Samples(t)
 	prefixes := prefixtest.All()
 	combinations, failures := 0, 0
 	for name, log := range logs {
 		lines := strings.Split(strings.TrimSuffix(log, "\n"), "\n")
-		plain := lineByLine(t, filter.Options{Context: print.ContextKeep}, lines)
+		plain := filtertest.LineByLine(t, filter.Options{Context: print.ContextKeep}, lines)
 		for i := range prefixes {
 			p := &prefixes[i]
 			if strings.Contains(p.Name, "valgrind") && strings.Contains(log, "==ERROR") {
@@ -66,7 +67,7 @@ func TestSamplesEverywhere(t *testing.T) {
 				}
 				want[k] = strings.Join(became, "\n") + "\n"
 			}
-			got := run(t, filter.Options{Context: print.ContextKeep}, wrap(p, lines))
+			got := filtertest.Run(t, filter.Options{Context: print.ContextKeep}, wrap(p, lines))
 			if got != strings.Join(want, "") {
 				failures++
 				if failures < 40 {
@@ -74,7 +75,7 @@ func TestSamplesEverywhere(t *testing.T) {
 				}
 				continue
 			}
-			if again := run(t, filter.Options{Context: print.ContextKeep}, got); again != got {
+			if again := filtertest.Run(t, filter.Options{Context: print.ContextKeep}, got); again != got {
 				failures++
 				t.Errorf("%s behind %s, filtered twice: %s", name, p.Name, firstDifference(again, got))
 			}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"qss-filter/filter"
+	"qss-filter/filter/filtertest"
 	"qss-filter/filter/print"
 	"qss-filter/filter/print/jsonl"
 	"qss-filter/filter/stream"
@@ -28,13 +29,13 @@ func feedOptions() map[string]filter.Options {
 // TestFeedIsRun holds that a log which comes in lines, or in pieces, becomes what a run makes of it.
 func TestFeedIsRun(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
-	for log, text := range samples(t) {
+	for log, text := range filtertest.Samples(t) {
 		if len(text) > 64<<10 {
 			text = text[:64<<10]
 		}
 		for name, o := range feedOptions() {
-			o.Symbols = programs()
-			want := run(t, o, text)
+			o.Symbols = filtertest.Programs()
+			want := filtertest.Run(t, o, text)
 			lines := filter.New(o).Feed()
 			pieces := filter.New(o).Feed()
 			var byLine, byPiece []byte
@@ -52,7 +53,7 @@ func TestFeedIsRun(t *testing.T) {
 			if lines.Unfinished() { // its end is what a feed waits for
 				byLine = lines.Add(t.Context(), byLine, []byte("\n"))
 				byPiece = pieces.Add(t.Context(), byPiece, []byte("\n"))
-				want = run(t, o, text+"\n")
+				want = filtertest.Run(t, o, text+"\n")
 			}
 			byLine, byPiece = lines.Flush(byLine), pieces.Flush(byPiece)
 			if lines.Holds() || string(byLine) != want || string(byPiece) != want {
@@ -64,7 +65,7 @@ func TestFeedIsRun(t *testing.T) {
 
 // TestFeedLongLine holds that a line which is too long to be looked at leaves as it comes, and is not kept.
 func TestFeedLongLine(t *testing.T) {
-	f := filter.New(filter.Options{Symbols: programs()}).Feed()
+	f := filter.New(filter.Options{Symbols: filtertest.Programs()}).Feed()
 	part := bytes.Repeat([]byte("0123456789abcdef"), 16<<10)
 	var out []byte
 	for i := range 12 {
@@ -82,7 +83,7 @@ func TestFeedLongLine(t *testing.T) {
 // TestResume breaks logs off wherever that is said to do no harm: a new filter goes on as the first one would have.
 func TestResume(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
-	logs := samples(t)
+	logs := filtertest.Samples(t)
 	logs["processes"] = strings.Join(slices.Concat(markupOf("a", 0x7f0000000000), []string{"text", "more", "and more", "yet more"},
 		markupOf("b", 0x7f0000004000)[1:], []string{"1", "2", "3", "4", "{{{bt:3:0x7f0000009300:ra}}}", "#0 0x7f0000009300"}), "\n") + "\n"
 	for i, line := range strings.SplitAfter(strings.TrimSuffix(logs["processes"], "\n"), "\n") {
@@ -97,7 +98,7 @@ func TestResume(t *testing.T) {
 	for log, text := range logs {
 		lines := strings.SplitAfter(strings.TrimSuffix(text[:min(len(text), 32<<10)], "\n"), "\n")
 		for name, o := range feedOptions() {
-			o.Symbols = programs()
+			o.Symbols = filtertest.Programs()
 			if log == "processes" || log == "prefixed" || log == "dense" {
 				o.Symbols = addresses{}
 			}

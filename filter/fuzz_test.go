@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"qss-filter/filter"
+	"qss-filter/filter/filtertest"
 	"qss-filter/filter/llvm"
 	"qss-filter/filter/prefix"
 	"qss-filter/filter/prefix/prefixtest"
@@ -39,7 +40,7 @@ type pieces struct {
 
 var allPieces = sync.OnceValue(func() *pieces {
 	p := &pieces{prefixes: prefixtest.All()}
-	logs := samples(errorless{})
+	logs := filtertest.Samples(errorless{})
 	seenLine, seenWord := map[string]bool{}, map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(logs)) {
 		for line := range strings.Lines(logs[name]) {
@@ -202,21 +203,10 @@ func inPieces(t *testing.T, feed *stream.Feed, log []byte, sizes func() int) (ou
 	return feed.Flush(out)
 }
 
-// forgetful forgets what a source remembers once that is much.
-func forgetful(s *remembering) symsrc.Source {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.answers)+len(s.probes) > 1<<16 {
-		clear(s.answers)
-		clear(s.probes)
-	}
-	return s
-}
-
 // FuzzFilter holds what is promised of every log: that nothing panics, that it does not matter in which pieces it arrives, that
 // no byte is lost, and that objects put the log together again. seed chooses the changes of the log (0 for none) and the options.
 func FuzzFilter(f *testing.F) {
-	logs := samples(f)
+	logs := filtertest.Samples(f)
 	seed := uint64(0)
 	for _, name := range slices.Sorted(maps.Keys(logs)) {
 		log := []byte(logs[name])
@@ -246,7 +236,7 @@ func FuzzFilter(f *testing.F) {
 		if len(log) > 0 && log[len(log)-1] != '\n' {
 			log = append(log, '\n')
 		}
-		o.Symbols = forgetful(programs())
+		o.Symbols = filtertest.Programs().Forgetful()
 		checkPieces(t, o, r, log)
 		checkObjects(t, o, log)
 		checkKept(t, o, log)
@@ -345,7 +335,7 @@ func checkKept(t *testing.T, o filter.Options, log []byte) {
 			t.Fatalf("%s: %q becomes %q\nof %q", describe(o), line, now[i], log)
 		}
 	}
-	o.Symbols, o.Style = programs(), print.Append
+	o.Symbols, o.Style = filtertest.Programs(), print.Append
 	now = bytes.SplitAfter(fed(t, o, log, all), []byte("\n"))
 	for _, line := range was {
 		at := slices.IndexFunc(now, func(out []byte) bool { return bytes.Equal(out, line) || keptInJSON(out, line) })

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"qss-filter/filter"
+	"qss-filter/filter/filtertest"
 )
 
 var update = flag.Bool("update", false, "write what becomes of the sample logs into testdata/golden")
@@ -16,9 +17,9 @@ var update = flag.Bool("update", false, "write what becomes of the sample logs i
 // TestGolden compares what becomes of every sample log with what was looked at once: `go test ./filter -run TestGolden -update`
 // writes it again. What it is compared with leaves out the system's own libraries, of which no file is in testdata.
 func TestGolden(t *testing.T) {
-	for name, log := range samples(t) {
+	for name, log := range filtertest.Samples(t) {
 		path := filepath.Join("../testdata/golden", filepath.FromSlash(name))
-		got := []byte(run(t, filter.Options{Explain: true}, log))
+		got := []byte(filtertest.Run(t, filter.Options{Explain: true}, log))
 		if *update {
 			if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 				t.Fatal(err)
@@ -35,8 +36,8 @@ func TestGolden(t *testing.T) {
 		if !bytes.Equal(got, want) {
 			t.Errorf("%s: %s", name, firstDifference(string(got), string(want)))
 		}
-		plain := run(t, filter.Options{}, log)
-		if again := run(t, filter.Options{}, plain); again != plain {
+		plain := filtertest.Run(t, filter.Options{}, log)
+		if again := filtertest.Run(t, filter.Options{}, plain); again != plain {
 			t.Errorf("%s, filtered twice: %s", name, firstDifference(again, plain))
 		}
 	}
@@ -45,7 +46,7 @@ func TestGolden(t *testing.T) {
 // TestNothingElseChanges holds that without symbols no byte of a sample log changes that is not markup, with any line end,
 // and with none on the last line.
 func TestNothingElseChanges(t *testing.T) {
-	for name, log := range samples(t) {
+	for name, log := range filtertest.Samples(t) {
 		var lines []string
 		for line := range strings.Lines(log) {
 			if !strings.Contains(line, "{{{") {
@@ -54,7 +55,7 @@ func TestNothingElseChanges(t *testing.T) {
 		}
 		log := strings.Join(lines, "")
 		for _, in := range []string{log, strings.ReplaceAll(log, "\n", "\r\n"), strings.TrimRight(log, "\n"), "\x00\xff" + log, "\xff\xfe" + log} {
-			if got := run(t, filter.Options{Symbols: nothing{}}, in); got != in {
+			if got := filtertest.Run(t, filter.Options{Symbols: nothing{}}, in); got != in {
 				t.Errorf("%s: %s", name, firstDifference(got, in))
 			}
 		}

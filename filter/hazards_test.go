@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"qss-filter/filter"
+	"qss-filter/filter/filtertest"
 	"qss-filter/filter/print"
 	"qss-filter/filter/stream"
 )
@@ -47,10 +48,10 @@ func TestHazards(t *testing.T) {
 		{"half a frame", "#0 0x1000 (" + module + "+\n#0 0x1000 (\n#0 0x\n#\n{{{\n{{{bt\n{{{bt:0:0x\n", "#0 0x1000 (" + module + "+\n#0 0x1000 (\n#0 0x\n#\n{{{\n{{{bt\n{{{bt:0:0x\n"},
 		{"done already", "    #1 0x555d3ae43aff in name tools/perf/build-id.c:110:8\n" + r + "\n", "    #1 0x555d3ae43aff in name tools/perf/build-id.c:110:8\n" + r + "\n"},
 	} {
-		if got := run(t, filter.Options{Symbols: addresses{}}, tc.in); got != tc.want {
+		if got := filtertest.Run(t, filter.Options{Symbols: addresses{}}, tc.in); got != tc.want {
 			t.Errorf("%s:\n got %.300q\nwant %.300q", tc.name, got, tc.want)
 		}
-		if again := run(t, filter.Options{Symbols: addresses{}}, tc.want); again != tc.want && tc.name != "signed hex" {
+		if again := filtertest.Run(t, filter.Options{Symbols: addresses{}}, tc.want); again != tc.want && tc.name != "signed hex" {
 			t.Errorf("%s, filtered twice:\n got %.300q\nwant %.300q", tc.name, again, tc.want)
 		}
 	}
@@ -61,7 +62,7 @@ func TestReuse(t *testing.T) {
 	log := "{{{reset}}}\n{{{module:0:/a.so:elf:01}}}\n{{{mmap:0x1000:0x1000:load:0:rx:0x0}}}\n{{{bt:0:0x1100:pc}}}\n" +
 		"{{{module:1:/b.so:elf:02}}}\n{{{mmap:0x1000:0x1000:load:1:rx:0x8000}}}\n{{{bt:0:0x1100:pc}}}\n" +
 		"{{{module:0:/c.so:elf:03}}}\n{{{mmap:0x5000:0x1000:load:0:rx:0x0}}}\n{{{bt:0:0x5100:pc}}}\n{{{reset}}}\n{{{bt:0:0x5100:pc}}}\n"
-	out := run(t, filter.Options{Symbols: addresses{}, Context: print.ContextDrop}, log)
+	out := filtertest.Run(t, filter.Options{Symbols: addresses{}, Context: print.ContextDrop}, log)
 	for i, want := range []string{"/a.so@100", "/b.so@8100", "/c.so@100", "{{{bt:0:0x5100:pc}}}"} {
 		if lines := strings.Split(out, "\n"); len(lines) < 5 || !strings.Contains(lines[i], want) {
 			t.Errorf("line %d: no %s in\n%s", i, want, out)

@@ -12,6 +12,7 @@ import (
 	"testing/iotest"
 
 	"qss-filter/filter"
+	"qss-filter/filter/filtertest"
 	"qss-filter/filter/print"
 	"qss-filter/filter/stream"
 )
@@ -22,11 +23,7 @@ func runAll(t *testing.T, o filter.Options, in io.Reader) string {
 	if o.Symbols == nil {
 		o.Symbols = &symbols{}
 	}
-	var out bytes.Buffer
-	if err := filter.New(o).Run(context.Background(), stream.Steady(in), &out); err != nil {
-		t.Fatal(err)
-	}
-	return out.String()
+	return filtertest.RunAll(t, o, in)
 }
 
 // TestRunKeepsBytes holds that whatever is not understood leaves as it came, however it arrives.

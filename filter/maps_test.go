@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"qss-filter/filter"
+	"qss-filter/filter/filtertest"
 )
 
 // The program's code lies at 0x1000 of its image and of its file, 0x55cf1954e000 being where that begins.
@@ -29,18 +30,18 @@ var lists = map[string]string{
 // TestLists resolves absolute addresses through lists of mappings above and below them, and from a file.
 func TestLists(t *testing.T) {
 	for name, list := range lists {
-		above := run(t, filter.Options{}, list+"\n"+glogFrames)
-		below := run(t, filter.Options{Lookahead: filter.Lookahead{Lines: 100, Time: 1e9}}, glogFrames+list+"end\n")
+		above := filtertest.Run(t, filter.Options{}, list+"\n"+glogFrames)
+		below := filtertest.Run(t, filter.Options{Lookahead: filter.Lookahead{Lines: 100, Time: 1e9}}, glogFrames+list+"end\n")
 		for where, out := range map[string]string{"above": above, "below": below} {
 			if !strings.Contains(out, wantFrames) || !strings.Contains(out, "in main ") {
 				t.Errorf("%s list %s: no %q in\n%s", name, where, wantFrames, out)
 			}
 		}
-		if out := run(t, filter.Options{}, glogFrames+list); out != glogFrames+list {
+		if out := filtertest.Run(t, filter.Options{}, glogFrames+list); out != glogFrames+list {
 			t.Errorf("%s list below, without lookahead: %s", name, out)
 		}
 	}
-	f := filter.New(filter.Options{Symbols: programs()})
+	f := filter.New(filter.Options{Symbols: filtertest.Programs()})
 	if err := f.Preload([]byte(lists["proc"])); err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +59,7 @@ func TestLaterList(t *testing.T) {
 	moved := strings.ReplaceAll(lists["proc"], "55cf1954", "55cf2954")
 	moved = strings.ReplaceAll(moved, "55cf1955", "55cf2955")
 	const stack = "7ffd1c5e7000-7ffd1c608000 rw-p 00000000 00:00 0                          [stack]\n"
-	out := run(t, filter.Options{}, lists["proc"]+stack+"\n"+moved+stack+"\n"+glogFrames)
+	out := filtertest.Run(t, filter.Options{}, lists["proc"]+stack+"\n"+moved+stack+"\n"+glogFrames)
 	if strings.Contains(out, wantFrames) {
 		t.Errorf("resolved through a list that was replaced:\n%s", out)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing/iotest"
 
 	"qss-filter/filter"
+	"qss-filter/filter/filtertest"
 	"qss-filter/filter/print"
 	"qss-filter/filter/resolve"
 	"qss-filter/filter/stream"
@@ -66,15 +67,15 @@ func TestObserve(t *testing.T) {
 
 // TestCountingChangesNothing holds that a log comes out the same whether its frames are counted, observed, or neither.
 func TestCountingChangesNothing(t *testing.T) {
-	for name, log := range samples(t) {
+	for name, log := range filtertest.Samples(t) {
 		log += log // whose stacks come again
 		for _, o := range []filter.Options{{}, {Explain: true}, {Dedupe: true}, {Palette: sgr.NewPalette(true)}, {Style: print.Append}, {Style: print.Replace},
 			{Renumber: print.RenumberAlways}, {Dedupe: true, Palette: sgr.NewPalette(true), StripSGR: true}} {
-			want := run(t, o, log)
+			want := filtertest.Run(t, o, log)
 			counted, observed := o, o
 			counted.Count, observed.Observe = true, func(*print.Observation) {}
 			for how, o := range map[string]filter.Options{"counted": counted, "observed": observed} {
-				if got := run(t, o, log); got != want {
+				if got := filtertest.Run(t, o, log); got != want {
 					t.Errorf("%s, %s, %+v: %s", name, how, o, firstDifference(got, want))
 				}
 			}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"qss-filter/filter"
+	"qss-filter/filter/filtertest"
 	"qss-filter/filter/prefix/prefixtest"
 	"qss-filter/filter/print"
 	"qss-filter/filter/stream"
@@ -28,7 +29,7 @@ func TestSamplesWithOptions(t *testing.T) {
 		"explain in colour":    {Explain: true, Palette: sgr.NewPalette(true)},
 		"dedupe and lookahead": {Dedupe: true, Lookahead: filter.Lookahead{Time: time.Hour}}, "drop": {Context: print.ContextDrop},
 	}
-	for name, log := range samples(t) {
+	for name, log := range filtertest.Samples(t) {
 		lines := strings.Split(strings.TrimSuffix(log, "\n"), "\n")
 		for i, p := range prefixtest.All() {
 			if i%9 != 0 {
@@ -36,21 +37,21 @@ func TestSamplesWithOptions(t *testing.T) {
 			}
 			in := wrap(&p, lines)
 			for option, o := range options {
-				out := run(t, o, in)
+				out := filtertest.Run(t, o, in)
 				switch option {
 				case "append":
 					if missing := lost(in, out); missing != "" {
 						t.Errorf("%s behind %s, --frames=append: lost %q", name, p.Name, missing)
 					}
 				case "lookahead":
-					if want := run(t, filter.Options{}, in); strings.Count(out, "\n") < strings.Count(in, "\n")-strings.Count(in, "{{{m") && out != want {
+					if want := filtertest.Run(t, filter.Options{}, in); strings.Count(out, "\n") < strings.Count(in, "\n")-strings.Count(in, "{{{m") && out != want {
 						t.Errorf("%s behind %s, --lookahead: %s", name, p.Name, firstDifference(out, want))
 					}
 				}
 				if option == "append" {
 					continue // below an untouched line the answer comes again
 				}
-				if again := run(t, o, out); again != out && option != "dedupe" && option != "dedupe and lookahead" {
+				if again := filtertest.Run(t, o, out); again != out && option != "dedupe" && option != "dedupe and lookahead" {
 					t.Errorf("%s behind %s, %s, filtered twice: %s", name, p.Name, option, firstDifference(again, out))
 				}
 			}
@@ -78,10 +79,10 @@ func lost(in, out string) string {
 
 // TestByteByByte holds that it does not matter in which pieces a log comes.
 func TestByteByByte(t *testing.T) {
-	for name, log := range samples(t) {
-		want := run(t, filter.Options{Context: print.ContextKeep}, log) // what is folded leaves when the input pauses
+	for name, log := range filtertest.Samples(t) {
+		want := filtertest.Run(t, filter.Options{Context: print.ContextKeep}, log) // what is folded leaves when the input pauses
 		var out bytes.Buffer
-		f := filter.New(filter.Options{Symbols: programs(), Context: print.ContextKeep})
+		f := filter.New(filter.Options{Symbols: filtertest.Programs(), Context: print.ContextKeep})
 		if err := f.Run(t.Context(), stream.Steady(iotest.HalfReader(iotest.HalfReader(iotest.HalfReader(strings.NewReader(log))))), &out); err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +91,7 @@ func TestByteByByte(t *testing.T) {
 			t.Errorf("%s: %s", name, firstDifference(got, want))
 		}
 		out.Reset()
-		f = filter.New(filter.Options{Symbols: programs(), Context: print.ContextKeep})
+		f = filter.New(filter.Options{Symbols: filtertest.Programs(), Context: print.ContextKeep})
 		if err := f.Run(t.Context(), stream.Steady(iotest.OneByteReader(strings.NewReader(log))), &out); err != nil {
 			t.Fatal(err)
 		}
@@ -112,8 +113,8 @@ func TestNested(t *testing.T) {
 	} {
 		for _, o := range []filter.Options{{}, {Explain: true}, {Palette: sgr.NewPalette(true)}, {Style: print.Replace}} {
 			o.Symbols = nothing{}
-			once := run(t, o, in)
-			if again := run(t, o, once); again != once {
+			once := filtertest.Run(t, o, in)
+			if again := filtertest.Run(t, o, once); again != once {
 				t.Errorf("%q becomes\n%q and then\n%q", in, once, again)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"qss-filter/filter"
+	"qss-filter/filter/filtertest"
 	"qss-filter/filter/prefix/prefixtest"
 )
 
@@ -19,7 +20,7 @@ func TestPerFlowEverywhere(t *testing.T) {
 	tried := 0
 	for _, p := range prefixtest.All() {
 		tried++
-		out := run(t, filter.Options{Symbols: addresses{}}, wrap(&p, stream))
+		out := filtertest.Run(t, filter.Options{Symbols: addresses{}}, wrap(&p, stream))
 		for _, frame := range want {
 			if !strings.Contains(out, frame) {
 				t.Errorf("behind %s: no %q in\n%s", p.Name, frame, out)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"qss-filter/filter"
+	"qss-filter/filter/filtertest"
 	"qss-filter/filter/prefix/prefixtest"
 	"qss-filter/symsrc"
 )
@@ -54,7 +55,7 @@ func TestTwoProcesses(t *testing.T) {
 					}
 				}
 			}
-			out := run(t, filter.Options{Symbols: addresses{}}, log.String())
+			out := filtertest.Run(t, filter.Options{Symbols: addresses{}}, log.String())
 			for _, want := range []string{"/a.so@9000", "/b.so@5000", "/a.so@9100", "/b.so@5100", "/a.so@9200", "/b.so@5200"} {
 				if !strings.Contains(strings.ReplaceAll(strings.ReplaceAll(out, "@90ff", "@9100"), "@50ff", "@5100"), want) {
 					t.Errorf("%s of %s: no %s in\n%s", kind, p.Name, want, out)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"qss-filter/filter"
+	"qss-filter/filter/filtertest"
 	"qss-filter/filter/print"
 	"qss-filter/filter/print/jsonl"
 	"qss-filter/filter/resolve"
@@ -102,11 +103,11 @@ func TestObjectsHeld(t *testing.T) {
 	} {
 		c.o.JSON = &jsonl.Options{}
 		c.o.Symbols = &symbols{}
-		rest := run(t, c.o, c.log)
+		rest := filtertest.Run(t, c.o, c.log)
 		for _, part := range c.want {
 			at := strings.Index(rest, part)
 			if at < 0 {
-				t.Errorf("%s: no %s in\n%s", c.name, part, run(t, c.o, c.log))
+				t.Errorf("%s: no %s in\n%s", c.name, part, filtertest.Run(t, c.o, c.log))
 				break
 			}
 			rest = rest[at+len(part):]

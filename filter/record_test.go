@@ -17,6 +17,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"qss-filter/filter"
+	"qss-filter/filter/filtertest"
 	"qss-filter/filter/print"
 	"qss-filter/filter/print/jsonl"
 	"qss-filter/filter/record"
@@ -111,8 +112,8 @@ func log(list []jsonObject) string {
 // writes as text, too.
 func TestObjectsOfSamples(t *testing.T) {
 	frames, named := 0, 0
-	for name, text := range samples(t) {
-		annotated := run(t, filter.Options{}, text)
+	for name, text := range filtertest.Samples(t) {
+		annotated := filtertest.Run(t, filter.Options{}, text)
 		for shape, in := range map[string]string{
 			"as it is": text, "CRLF": strings.ReplaceAll(text, "\n", "\r\n"), "no last end": strings.TrimRight(text, "\n"),
 			"not UTF-8": "\xff\x00\xed\xa0\x80" + strings.ReplaceAll(text, " ", "\xc3 "), "JSON": `{"a":"` + text,
@@ -120,7 +121,7 @@ func TestObjectsOfSamples(t *testing.T) {
 			if testing.Short() && shape != "as it is" {
 				continue
 			}
-			list := objects(t, name+" "+shape, run(t, filter.Options{JSON: &jsonl.Options{}}, in))
+			list := objects(t, name+" "+shape, filtertest.Run(t, filter.Options{JSON: &jsonl.Options{}}, in))
 			if got := log(list); got != in {
 				t.Errorf("%s %s: %s", name, shape, firstDifference(got, in))
 			}
@@ -141,15 +142,15 @@ func TestObjectsOfSamples(t *testing.T) {
 				}
 			}
 		}
-		all := objects(t, name, run(t, filter.Options{JSON: &jsonl.Options{}}, text))
-		some := objects(t, name, run(t, filter.Options{JSON: &jsonl.Options{FramesOnly: true}}, text))
+		all := objects(t, name, filtertest.Run(t, filter.Options{JSON: &jsonl.Options{}}, text))
+		some := objects(t, name, filtertest.Run(t, filter.Options{JSON: &jsonl.Options{FramesOnly: true}}, text))
 		all = slices.DeleteFunc(all, func(o jsonObject) bool { return len(o.Frames)+len(o.Context) == 0 })
 		if len(some) != len(all) {
 			t.Errorf("%s: %d objects with frames only, want %d", name, len(some), len(all))
 		}
 		for _, o := range []filter.Options{{Dedupe: true}, {Lookahead: filter.Lookahead{Lines: 500, Time: time.Minute}}, {StripSGR: true}, {Style: print.Append}} {
 			o.JSON = &jsonl.Options{}
-			objects(t, name, run(t, o, text))
+			objects(t, name, filtertest.Run(t, o, text))
 		}
 	}
 	if frames < 400 || named < 200 {
@@ -163,7 +164,7 @@ func TestObjectsOfPieces(t *testing.T) {
 	in := "first\n" + strings.Repeat("é", long) + "\r\n" + strings.Repeat("\x00\xff", long/2) + "\n#0 0x7010 (/a+0x10)\n" + strings.Repeat("x", long)
 	for name, read := range map[string]func(string) string{
 		"whole": func(s string) string {
-			return run(t, filter.Options{Symbols: nothing{}, JSON: &jsonl.Options{}}, s)
+			return filtertest.Run(t, filter.Options{Symbols: nothing{}, JSON: &jsonl.Options{}}, s)
 		},
 		"halves": func(s string) string {
 			var out bytes.Buffer
@@ -199,10 +200,10 @@ func TestObjectsOfPieces(t *testing.T) {
 
 // TestObjectsGolden compares what the samples of one kind of log each become, as objects, with what was looked at once.
 func TestObjectsGolden(t *testing.T) {
-	logs := samples(t)
+	logs := filtertest.Samples(t)
 	for _, name := range []string{"asan-clang22-markup.log", "asan-gcc12-uaf.log", "glog-check.log", "tsan-clang22.log", "glibc-backtrace-maps.log"} {
 		path := filepath.Join("../testdata/golden/json", strings.TrimSuffix(name, ".log")+".ndjson")
-		got := run(t, filter.Options{JSON: &jsonl.Options{}}, logs[name])
+		got := filtertest.Run(t, filter.Options{JSON: &jsonl.Options{}}, logs[name])
 		if *update {
 			if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
 				t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"qss-filter/filter"
+	"qss-filter/filter/filtertest"
 	"qss-filter/filter/frame"
 	"qss-filter/filter/print"
 )
@@ -73,7 +74,7 @@ func cutLines() []string {
 // observed returns what a filter says of the frames of a log, and its output.
 func observed(t *testing.T, log []string) (said, out []string) {
 	t.Helper()
-	f := filter.New(filter.Options{Symbols: addresses{}, Ran: ran, Context: print.ContextKeep, Renumber: print.RenumberNever, Observe: func(o *print.Observation) {
+	f := filter.New(filter.Options{Symbols: addresses{}, Ran: filtertest.Ran, Context: print.ContextKeep, Renumber: print.RenumberNever, Observe: func(o *print.Observation) {
 		said = append(said, fmt.Sprintf("%s %x %x %q %v %q", o.Module.Name, o.Module.BuildID, o.At, o.Whole, o.Outcome, o.Address))
 	}})
 	d := f.Feed()
@@ -214,7 +215,7 @@ func TestSplitFar(t *testing.T) {
 			want = strings.TrimSuffix(log, "\n") + " in /usr/lib/liba.so@1000\n"
 		}
 		for _, size := range []int{1 << 30, 4096, 100} {
-			f := filter.New(filter.Options{Symbols: addresses{}, Ran: ran})
+			f := filter.New(filter.Options{Symbols: addresses{}, Ran: filtertest.Ran})
 			d := f.Feed()
 			var out []byte
 			for rest := []byte(log); len(rest) > 0; {

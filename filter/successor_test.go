@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"qss-filter/filter"
+	"qss-filter/filter/filtertest"
 )
 
 // TestNextProgram holds that in a log without prefixes the mappings of one program do not name the stack of the next one, where a line
@@ -32,7 +33,7 @@ func TestNextProgram(t *testing.T) {
 		{"the next program", maps + stack + "[==========] Running 3 tests from 2 test suites.\n" + next, false},
 		{"after a shell's words", maps + stack + "run: line 3:  4711 Segmentation fault      (core dumped) ./a\n" + next, false},
 	} {
-		out := run(t, filter.Options{Symbols: addresses{}}, tc.log)
+		out := filtertest.Run(t, filter.Options{Symbols: addresses{}}, tc.log)
 		want := "@2100"
 		if strings.Contains(tc.name, "other") {
 			want = "/b@2100"

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"qss-filter/filter"
+	"qss-filter/filter/filtertest"
 )
 
 // TestDedupToken holds that the functions which the token of a sanitizer lacks are those of the stack above it, also of a stack that is known,
@@ -21,18 +22,18 @@ func TestDedupToken(t *testing.T) {
 		{first + "----------", first + "----------"},
 	} {
 		log := strings.Repeat("==7==ERROR: AddressSanitizer: x at pc 0x7f0000001000\n\n\n\n\n"+stack+"DEDUP_TOKEN: "+tc.token+"\n\n", 4)
-		out := run(t, filter.Options{Symbols: addresses{}}, log)
+		out := filtertest.Run(t, filter.Options{Symbols: addresses{}}, log)
 		if n := strings.Count(out, "\nDEDUP_TOKEN: "+tc.want+"\n"); n != 4 {
 			t.Errorf("%s: %d of 4 are %s in\n%s", tc.token, n, tc.want, out)
 		}
 	}
 	// The second of two stacks with the same first function, which begins close below the first one.
 	next := strings.Replace(stack, "x2000", "x5000", 2)
-	out := run(t, filter.Options{Symbols: addresses{}}, stack+"DEDUP_TOKEN: "+first+"--\nfreed by thread T0 here:\n"+next+"DEDUP_TOKEN: "+first+"--\n")
+	out := filtertest.Run(t, filter.Options{Symbols: addresses{}}, stack+"DEDUP_TOKEN: "+first+"--\nfreed by thread T0 here:\n"+next+"DEDUP_TOKEN: "+first+"--\n")
 	if !strings.HasSuffix(out, "\nDEDUP_TOKEN: "+first+"--/usr/lib/libb.so@5000\n") {
 		t.Errorf("the token of the second stack is another one's in\n%s", out)
 	}
-	if out := run(t, filter.Options{Symbols: addresses{}}, stack+"\n\n\n\nDEDUP_TOKEN: "+first+"----\n"); !strings.HasSuffix(out, first+"----\n") {
+	if out := filtertest.Run(t, filter.Options{Symbols: addresses{}}, stack+"\n\n\n\nDEDUP_TOKEN: "+first+"----\n"); !strings.HasSuffix(out, first+"----\n") {
 		t.Errorf("a token of no stack became %q", out)
 	}
 }

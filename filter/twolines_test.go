@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"qss-filter/filter"
+	"qss-filter/filter/filtertest"
 	"qss-filter/filter/prefix/prefixtest"
 	"qss-filter/filter/print/jsonl"
 )
@@ -22,7 +23,7 @@ const hostReport = `========= COMPUTE-SANITIZER
 =========                in /usr/local/cuda-12.3/lib64/libcudart.so.12    
 =========     Host Frame:void f<int, (cuda::std::__4::thread_scope)1>(g::h<int>, CUstream_st*) [clone .isra.0] [0xa3347]
 =========                in /home/y/build/tests/./A_TEST
-=========     Host Frame:Catch::Session::run() in src/catch2/catch_session.cpp:263 [0x7af20]
+=========     Host Frame:Catch::Session::filtertest.Run() in src/catch2/catch_session.cpp:263 [0x7af20]
 =========                in /home/y/build/libCatch2.so.3.3.0
 =========     Host Frame:/usr/include/thrust/copy.h:176:thrust::copy<int>(int*) [0x21fa6]
 =========                in /home/y/build/tests/./A_TEST
@@ -51,7 +52,7 @@ func answeredReport() []string {
 }
 
 // hostOptions are those of a filter that shows what it was asked.
-func hostOptions() filter.Options { return filter.Options{Symbols: addresses{}, Ran: ran} }
+func hostOptions() filter.Options { return filter.Options{Symbols: addresses{}, Ran: filtertest.Ran} }
 
 // TestTwoLines holds that a frame whose module stands on the next line is answered there, behind whatever prefix and in strings of JSON, that
 // the first line is not delayed, and that a second run changes nothing.
@@ -67,19 +68,19 @@ func TestTwoLines(t *testing.T) {
 	prefixes := prefixtest.All()
 	for i := range prefixes {
 		p := &prefixes[i]
-		got, want := run(t, hostOptions(), wrap(p, lines)), wrap(p, want)
+		got, want := filtertest.Run(t, hostOptions(), wrap(p, lines)), wrap(p, want)
 		if got != want {
 			t.Errorf("behind %s: %s", p.Name, firstDifference(got, want))
 		}
-		if again := run(t, hostOptions(), got); again != got {
+		if again := filtertest.Run(t, hostOptions(), got); again != got {
 			t.Errorf("behind %s, filtered twice: %s", p.Name, firstDifference(again, got))
 		}
 	}
-	got, message := run(t, hostOptions(), `{"message":"`+escape(hostReport)+`"}`+"\n"), `{"message":"`+escape(strings.Join(want, "\n")+"\n")+`"}`+"\n"
+	got, message := filtertest.Run(t, hostOptions(), `{"message":"`+escape(hostReport)+`"}`+"\n"), `{"message":"`+escape(strings.Join(want, "\n")+"\n")+`"}`+"\n"
 	if got != message {
 		t.Errorf("in a string: got %s\nwant %s", got, message)
 	}
-	if again := run(t, hostOptions(), got); again != got {
+	if again := filtertest.Run(t, hostOptions(), got); again != got {
 		t.Errorf("in a string, filtered twice: %s", again)
 	}
 }
@@ -89,7 +90,7 @@ func TestTwoLinesObject(t *testing.T) {
 	const head = "2026-11-20T15:58:12.000000001Z stderr F "
 	log := head + strings.Join(strings.SplitAfter(strings.TrimSuffix(hostReport, "\n"), "\n"), head) + "\n" + `{"message":"` + escape(hostReport) + `"}` + "\n"
 	var texts []string
-	for line := range strings.Lines(run(t, filter.Options{Symbols: addresses{}, Ran: ran, JSON: &jsonl.Options{}}, log)) {
+	for line := range strings.Lines(filtertest.Run(t, filter.Options{Symbols: addresses{}, Ran: filtertest.Ran, JSON: &jsonl.Options{}}, log)) {
 		var said struct {
 			Prefix struct{ Text string }
 			Frames []struct{ Text, Status string }
@@ -155,7 +156,7 @@ func TestTwoLinesOnly(t *testing.T) {
 		`{"m":"=========     Host Frame:/lib/b.so [0x2020] in /lib/b.so@201f\ntext"}` + "\n"
 	o := hostOptions()
 	o.OnlyStacks = true
-	if got := run(t, o, log); got != want {
+	if got := filtertest.Run(t, o, log); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -187,7 +187,7 @@ func firstOther(got, want []byte) string {
 // TestWalksCached holds that the stacks of a real program, written as many emitters write them, get the right names with a cache that
 // is empty, with one that has all answers, and without one: the same names.
 func TestWalksCached(t *testing.T) {
-	source, err := filepath.Abs("filter/testdata/walks.c")
+	source, err := filepath.Abs("filter/live/testdata/walks.c")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@
 //	emitters.go stacks as the sources of many programs write them
 //	nasty.go    random logs
 //	peer.go     comparison with llvm-symbolizer; a source of symbols, and a log of processes for it
+//	run.go      the filter over a log, with the sample programs
 //	walks.go    real stacks of a program, and where their frames are
 package filtertest
 

@@ -1,4 +1,4 @@
-package filter_test
+package live_test
 
 import (
 	"fmt"
@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"qss-filter/filter"
+	"qss-filter/filter/filtertest"
 )
 
 // TestStackAfterTrampoline holds that a stack which ends at a signal's trampoline says nothing of the next one, however many lines of whatever
@@ -73,7 +74,7 @@ func TestMovedSignal(t *testing.T) {
 		program := clangProgram(t, source, "-fsanitize=undefined -fno-sanitize=null "+flags)
 		for _, options := range []string{"symbolize=0", "enable_symbolizer_markup=1"} {
 			log := errorOutput(program, []string{"UBSAN_OPTIONS=" + options + ":handle_segv=0"}, "own")
-			out := runAll(t, optionsFor(t, program), strings.NewReader(log))
+			out := filtertest.RunAll(t, optionsFor(t, program), strings.NewReader(log))
 			got := signalFrame.FindAllStringSubmatch(out, -1)
 			want := [][2]string{{"on_segv", marks["printed"]}, {"read_cell", marks["interrupted"]}, {"main", marks["called"]}}
 			if len(got) != len(want) {
@@ -98,7 +99,7 @@ func TestSummaryMoved(t *testing.T) {
 			for _, options := range []string{"symbolize=0", "enable_symbolizer_markup=1"} {
 				env := []string{"UBSAN_OPTIONS=" + options, "TSAN_OPTIONS=" + options, "ASAN_OPTIONS=" + options}
 				log := withoutRandom(program, env, "behind")
-				out := runAll(t, optionsFor(t, program), strings.NewReader(log))
+				out := filtertest.RunAll(t, optionsFor(t, program), strings.NewReader(log))
 				first := signalFrame.FindStringSubmatch(out)
 				summary := regexp.MustCompile(`(?m)^SUMMARY: .* (\w+) \S+signals\.c:(\d+)`).FindStringSubmatch(out)
 				if first == nil || summary == nil {

@@ -1,4 +1,4 @@
-package filter_test
+package live_test
 
 import (
 	"debug/elf"
@@ -243,7 +243,7 @@ func (p *boardProgram) check(t *testing.T, o filter.Options, print boardPrint) {
 		log.WriteString(text)
 		want = append(want, frames...)
 	}
-	got := boardFrames(t, run(t, o, log.String()))
+	got := boardFrames(t, filtertest.Run(t, o, log.String()))
 	if len(got) != len(want) {
 		t.Fatalf("%s: %d frames, want %d", print.name, len(got), len(want))
 	}

@@ -1,4 +1,4 @@
-package filter_test
+package live_test
 
 import (
 	"debug/elf"
@@ -237,7 +237,7 @@ func compareTruth(t *testing.T, source symsrc.Source, program, log string, frame
 		at = append(at, f.at)
 	}
 	want, got, why := functionsAt(t, program, at), map[int]string{}, map[int]string{}
-	out := runAll(t, filter.Options{Symbols: source, JSON: &jsonl.Options{}}, strings.NewReader(log))
+	out := filtertest.RunAll(t, filter.Options{Symbols: source, JSON: &jsonl.Options{}}, strings.NewReader(log))
 	for line := range strings.Lines(out) {
 		var l struct {
 			Line   int

@@ -1,4 +1,4 @@
-package filter_test
+package live_test
 
 import (
 	"archive/zip"
@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"qss-filter/filter"
+	"qss-filter/filter/filtertest"
 	"qss-filter/filter/print/jsonl"
 )
 
@@ -91,7 +92,7 @@ func TestChromiumInAPK(t *testing.T) {
 				}
 			}
 			want, right := functionsAt(t, library, at), 0
-			out := runAll(t, filter.Options{Symbols: sourceOf(t, dir), JSON: &jsonl.Options{}}, strings.NewReader(log.String()))
+			out := filtertest.RunAll(t, filter.Options{Symbols: sourceOf(t, dir), JSON: &jsonl.Options{}}, strings.NewReader(log.String()))
 			for i, line := range strings.Split(strings.TrimSuffix(out, "\n"), "\n") {
 				var l struct {
 					Text   string

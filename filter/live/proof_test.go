@@ -1,4 +1,4 @@
-package filter_test
+package live_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"qss-filter/filter"
+	"qss-filter/filter/filtertest"
 	"qss-filter/filter/print/jsonl"
 	"qss-filter/symsrc"
 )
@@ -94,10 +95,10 @@ func TestProof(t *testing.T) {
 		{"of another process", "==7==ERROR: AddressSanitizer: ABRT\n" + symbolized(0x110, 1, 0x21f, 5, 0x31f, 3) + "==8==ERROR: AddressSanitizer: ABRT\n" +
 			stackText(0x110, 0x21f, 0x31f) + "\n", assumed{}, 3, ""},
 		{"its names alone prove nothing", symbolized(0x110, 1, 0x21f, 2, 0x31f, 3) + stackText(0x110, 0x21f) + "\n", assumed{}, 0, unproven},
-		{"with a build ID", strings.ReplaceAll(stackText(0x110), ")\n", ")"+id+"\n"), assumed{}, 1, ""},
+		{"with a build ID", strings.ReplaceAll(stackText(0x110), ")\n", ") (BuildId: 0123abcd)\n"), assumed{}, 1, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			out := runAll(t, filter.Options{Symbols: &tc.source, Explain: true}, strings.NewReader(tc.log))
+			out := filtertest.RunAll(t, filter.Options{Symbols: &tc.source, Explain: true}, strings.NewReader(tc.log))
 			if named := strings.Count(out, " f.c:"); named != tc.named {
 				t.Errorf("%d frames have names, want %d:\n%s", named, tc.named, out)
 			}
@@ -108,10 +109,10 @@ func TestProof(t *testing.T) {
 			if strings.HasPrefix(tc.why, other) {
 				want = tc.named
 			}
-			if own := runAll(t, filter.Options{Symbols: &tc.source, Ran: ran, Explain: true}, strings.NewReader(tc.log)); strings.Count(own, " f.c:") != want {
+			if own := filtertest.RunAll(t, filter.Options{Symbols: &tc.source, Ran: filtertest.Ran, Explain: true}, strings.NewReader(tc.log)); strings.Count(own, " f.c:") != want {
 				t.Errorf("of a file that a program was seen with %d frames have names, want %d:\n%s", strings.Count(own, " f.c:"), want, own)
 			}
-			insists := runAll(t, filter.Options{Symbols: &tc.source, Insist: true, Explain: true}, strings.NewReader(tc.log))
+			insists := filtertest.RunAll(t, filter.Options{Symbols: &tc.source, Insist: true, Explain: true}, strings.NewReader(tc.log))
 			if named, marked := strings.Count(insists, " f.c:"), strings.Count(insists, symsrc.UnverifiedMark); named != strings.Count(tc.log, "+0x")-strings.Count(tc.log, "0xf") || marked != named-tc.named {
 				t.Errorf("of a file that the user insists on %d frames have names, %d of them marked:\n%s", named, marked, insists)
 			}
@@ -133,7 +134,7 @@ func TestProofSummary(t *testing.T) {
 		{"SUMMARY: AddressSanitizer: ABRT (/a.so+0x110) in f1+0x80", "another build: no f1 at 0x110 in a.so", 3},
 	} {
 		log := stackText(0x110, 0x21f, 0x31f) + tc.summary + "\n" + stackText(0x110, 0x21f, 0x31f)
-		out := runAll(t, filter.Options{Symbols: &assumed{}, Explain: true}, strings.NewReader(log))
+		out := filtertest.RunAll(t, filter.Options{Symbols: &assumed{}, Explain: true}, strings.NewReader(log))
 		if named := strings.Count(out, " f.c:"); named != tc.named {
 			t.Errorf("%s: %d frames have names, want %d:\n%s", tc.summary, named, tc.named, out)
 		}
@@ -158,7 +159,7 @@ func TestProofHolds(t *testing.T) {
 		{"before it", append([]string{"text\n", "more\n"}, append(frames[:3:3], "\n")...), []int{1, 2, 2, 2, 2, 6}},
 		{"the next stack", append(frames[:2:2], frames[0], "\n"), []int{0, 0, 2, 4}},
 		{"lines of others between", []string{logcat(1, frames[0]), logcat(2, "text"), logcat(1, frames[1]), logcat(1, "end")}, []int{0, 0, 0, 4}},
-		{"a verified stack", []string{strings.Replace(frames[0], ")\n", ")"+id+"\n", 1), "more\n"}, []int{1, 2}},
+		{"a verified stack", []string{strings.Replace(frames[0], ")\n", ") (BuildId: 0123abcd)\n", 1), "more\n"}, []int{1, 2}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			feed := filter.New(filter.Options{Symbols: &assumed{}}).Feed()
@@ -219,7 +220,7 @@ func TestProofCounts(t *testing.T) {
 // ClusterFuzz.
 func TestForeign(t *testing.T) {
 	logs := 0
-	for _, pattern := range []string{"testdata/foreign/*.log", "tree/testdata/clusterfuzz/*.txt"} {
+	for _, pattern := range []string{"../testdata/foreign/*.log", "../tree/testdata/clusterfuzz/*.txt"} {
 		paths, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
@@ -230,7 +231,7 @@ func TestForeign(t *testing.T) {
 				t.Fatal(err)
 			}
 			logs++
-			if out := runAll(t, filter.Options{Symbols: assumedFiles(t)}, strings.NewReader(string(log))); out != string(log) {
+			if out := filtertest.RunAll(t, filter.Options{Symbols: assumedFiles(t)}, strings.NewReader(string(log))); out != string(log) {
 				t.Errorf("%s has become\n%s", path, out)
 			}
 		}

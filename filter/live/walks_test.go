@@ -1,4 +1,4 @@
-package filter_test
+package live_test
 
 import (
 	"os/exec"
@@ -57,7 +57,7 @@ func TestWalks(t *testing.T) {
 				for i := range filtertest.Emitters {
 					e := &filtertest.Emitters[i]
 					page := e.Writes(w)
-					n := page.Count(t, e.Name+c.name, run(t, filter.Options{Symbols: c.source, JSON: &jsonl.Options{}}, page.Log()))
+					n := page.Count(t, e.Name+c.name, filtertest.Run(t, filter.Options{Symbols: c.source, JSON: &jsonl.Options{}}, page.Log()))
 					sum := c.sums[e.Name]
 					sum.Add(n)
 					c.sums[e.Name] = sum
@@ -106,7 +106,7 @@ func TestWalksCross(t *testing.T) {
 			for i := range filtertest.Emitters {
 				e := &filtertest.Emitters[i]
 				page := e.Writes(w)
-				sums[e.Name] = page.Count(t, e.Name, run(t, filter.Options{Symbols: symobject.NewSource(own), JSON: &jsonl.Options{}}, page.Log()))
+				sums[e.Name] = page.Count(t, e.Name, filtertest.Run(t, filter.Options{Symbols: symobject.NewSource(own), JSON: &jsonl.Options{}}, page.Log()))
 			}
 			table, all := filtertest.Report(build[0], sums)
 			if t.Log(table); all.Right*100 < all.Frames*90 {

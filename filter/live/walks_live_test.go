@@ -1,4 +1,4 @@
-package filter_test
+package live_test
 
 import (
 	"bytes"
@@ -85,7 +85,7 @@ var innermost = regexp.MustCompile(`(?:in |0x[0-9a-f]{16} )(\S+) \S*walks(?:_jni
 func compareFrames(t *testing.T, source symsrc.Source, log []string, want map[int]string) {
 	t.Helper()
 	n := filtertest.Tally{Frames: len(want)}
-	for i, text := range lineByLine(t, filter.Options{Symbols: source}, log) {
+	for i, text := range filtertest.LineByLine(t, filter.Options{Symbols: source}, log) {
 		place, ok := want[i]
 		if !ok {
 			continue
@@ -351,7 +351,7 @@ func TestLiveRust(t *testing.T) {
 		}
 	}
 	line := regexp.MustCompile(`\.rs:(\d+)`) // also of Rust's library
-	filtered, n := lineByLine(t, filter.Options{Symbols: sourceOf(t, dir)}, log), filtertest.Tally{Frames: len(at)}
+	filtered, n := filtertest.LineByLine(t, filter.Options{Symbols: sourceOf(t, dir)}, log), filtertest.Tally{Frames: len(at)}
 	for i, place := range placesOf(t, path, at) {
 		got, text := "?", filtered[lines[i]]
 		if m := line.FindStringSubmatch(text); m != nil {

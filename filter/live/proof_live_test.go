@@ -1,4 +1,4 @@
-package filter_test
+package live_test
 
 import (
 	"bytes"
@@ -35,7 +35,7 @@ type provenFrame struct {
 // framesOf returns the frames of a log, resolved by this machine's files. own is set if these are known to be those that ran.
 func framesOf(t *testing.T, source symsrc.Source, log string, own bool) (frames []provenFrame) {
 	t.Helper()
-	return readFrames(t, runAll(t, filter.Options{Symbols: source, Ran: ranAll(own), JSON: &jsonl.Options{}}, strings.NewReader(log)))
+	return readFrames(t, filtertest.RunAll(t, filter.Options{Symbols: source, Ran: filtertest.RanAll(own), JSON: &jsonl.Options{}}, strings.NewReader(log)))
 }
 
 // readFrames returns the frames of objects.

@@ -1,4 +1,4 @@
-package filter_test
+package live_test
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"qss-filter/filter"
+	"qss-filter/filter/filtertest"
 	"qss-filter/symsrc/locate"
 	symobject "qss-filter/symsrc/object"
 )
@@ -33,7 +34,7 @@ var namedFrame = regexp.MustCompile(`(?:in |0x[0-9a-f]{16} |func=)(\S.*?) (?:src
 // those that are wrong, by what printed them.
 func TestSampleFrames(t *testing.T) {
 	right, wrong := map[string]int{}, map[string]int{}
-	for name, log := range samples(t) {
+	for name, log := range filtertest.Samples(t) {
 		if strings.Contains(name, "symbolized") {
 			continue
 		}
@@ -45,7 +46,7 @@ func TestSampleFrames(t *testing.T) {
 		for line := range strings.Lines(log) {
 			before[line] = true
 		}
-		for line := range strings.Lines(strings.ReplaceAll(run(t, filter.Options{}, log), `\n`, "\n")) {
+		for line := range strings.Lines(strings.ReplaceAll(filtertest.Run(t, filter.Options{}, log), `\n`, "\n")) {
 			m := namedFrame.FindStringSubmatch(line)
 			if m == nil || before[line] || strings.Contains(line, "SUMMARY") {
 				continue
@@ -141,7 +142,7 @@ func TestPlaces(t *testing.T) {
 			}
 			log, _ := cmd.CombinedOutput()
 			var got []string
-			for _, m := range placeFrame.FindAllStringSubmatch(run(t, filter.Options{Symbols: symbols}, string(log)), -1) {
+			for _, m := range placeFrame.FindAllStringSubmatch(filtertest.Run(t, filter.Options{Symbols: symbols}, string(log)), -1) {
 				if m[1] != "print" {
 					got = append(got, m[1]+" "+m[2])
 				}
