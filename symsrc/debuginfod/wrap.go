@@ -37,7 +37,7 @@ func (f finder) Find(ctx context.Context, m symsrc.Module) *symsrc.Files {
 	if local == nil {
 		local = &symsrc.Files{ElfStatus: symsrc.NotFound, DebugStatus: symsrc.NotFound, Note: symsrc.NothingFound}
 	}
-	if complete(local) {
+	if complete(local) || local.Retry != nil { // or it is still looked for here
 		return local
 	}
 	got := f.client.Fetch(ctx, id, Debuginfo)
@@ -87,7 +87,7 @@ func (f finder) lookAhead() {
 		m := c.announced[0]
 		c.announced = c.announced[1:]
 		c.mu.Unlock()
-		if local := f.next.Find(c.ctx, m); c.ctx.Err() == nil && (local == nil || !complete(local)) {
+		if local := f.next.Find(c.ctx, m); c.ctx.Err() == nil && (local == nil || !complete(local) && local.Retry == nil) {
 			c.fetch(key{m.BuildID, Debuginfo})
 		}
 	}

@@ -36,6 +36,7 @@ type search struct {
 	arch    string // see symsrc.Module.Arch
 	wantOf  string // its source, for messages
 	verdict pair
+	past    bool // trees are not read: what they had the last time counts
 }
 
 func newSearch(l *Locator, ctx context.Context, m symsrc.Module) *search {
@@ -117,6 +118,9 @@ func (s *search) byID() {
 		})
 	}
 	s.mapped()
+	if s.past { // the trees are better
+		return
+	}
 	if len(s.l.opt.Nearby) > 0 && !s.complete() {
 		s.inTrees(s.l.nearby)
 	}
@@ -159,6 +163,10 @@ func (s *search) candidates(x *index) []*entry {
 // inTrees tries the files of the build ID in directory trees. If there are none, the trees are read again, but not too often:
 // the module may have been built in the meantime.
 func (s *search) inTrees(t *lazyIndex) {
+	if s.past {
+		s.indexed(t.before(s.ctx))
+		return
+	}
 	x := t.get(s.ctx)
 	s.wholeIn(x)
 	if x != nil && len(s.candidates(x)) == 0 {
