@@ -24,20 +24,14 @@ type content struct {
 	arch   string            // see ident
 }
 
-// contents are what is known of the files of a tree.
-type contents map[diskcache.Stamp]kept
-
-// kept is what is known of a file: its ELF files, none for a file without any, and where it was then.
-type kept struct {
-	path string // "" for a file without any
-	list []content
-}
+// contents are what is known of the files of a tree. A file without ELF files has no path there.
+type contents map[diskcache.Stamp]foundFile
 
 // files returns those that are or contain ELF files, as they were then.
 func (known contents) files() (list []foundFile) {
 	for _, k := range known {
 		if len(k.list) > 0 {
-			list = append(list, foundFile{k.path, k.list})
+			list = append(list, k)
 		}
 	}
 	sortFound(list)

@@ -76,7 +76,7 @@ func (r *treeReader) contents() contents {
 		if n < 0 || n > int64(len(r.b)) {
 			return nil
 		}
-		var k kept
+		var k foundFile
 		if n > 0 {
 			k.path = r.text()
 		}

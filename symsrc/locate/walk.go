@@ -131,7 +131,7 @@ type foundFile struct {
 // settled is a file that its stamp identifies.
 type settled struct {
 	diskcache.Stamp
-	kept
+	foundFile
 }
 
 func newTreeWalk(dir string, isRoot bool, known contents) *treeWalk {
@@ -171,7 +171,7 @@ func (w *treeWalk) contents() contents {
 		maps.Copy(known, w.known)
 	}
 	for _, s := range w.seen {
-		known[s.Stamp] = s.kept
+		known[s.Stamp] = s.foundFile
 	}
 	return known
 }
@@ -291,7 +291,7 @@ func readDir(dir string) ([]fs.DirEntry, error) {
 // file adds the ELF files that a file is or contains.
 func (w *treeWalk) file(path string, link bool) {
 	var s diskcache.Stamp
-	var k kept
+	var k foundFile
 	known := false
 	if len(w.known) > 0 {
 		var err error
