@@ -60,7 +60,9 @@ type Client struct {
 	cache    cache
 	header   http.Header // of requests to debuginfod servers
 	plain    http.Header // of those to stores
+	own      http.Header // of requests to hosts that the user has not named
 	logins   map[string]login
+	tokens   map[string]string // by the hosts of stores
 	progress progress
 	now      func() time.Time
 
@@ -306,6 +308,7 @@ func (o *Options) complete() error {
 	if len(o.URLs) == 0 && !o.Off {
 		o.URLs = o.environURLs()
 	}
+	o.Stores = o.buckets()
 	if len(o.asked()) == 0 {
 		return nil
 	}
@@ -338,6 +341,14 @@ func (o *Options) asked() []string {
 		return o.Stores
 	}
 	return slices.Concat(o.Stores, o.URLs)
+}
+
+// buckets returns the stores with the addresses of those that are buckets.
+func (o *Options) buckets() (stores []string) {
+	for _, text := range o.Stores {
+		stores = append(stores, bucketURL(text, o.Environ("AWS_ENDPOINT_URL_S3"), o.Environ("AWS_REGION")))
+	}
+	return stores
 }
 
 // environURLs returns the servers of the environment. The variable may have other words (elfutils 0.192: "ima:enforcing").
@@ -413,6 +424,7 @@ func (o Options) Servers() []string {
 	if len(o.URLs) == 0 && !o.Off {
 		o.URLs = o.environURLs()
 	}
+	o.Stores = o.buckets()
 	return o.asked()
 }
 

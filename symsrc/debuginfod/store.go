@@ -88,7 +88,39 @@ func (c *Client) onlyStores() bool {
 
 // IsStore reports whether a place of symbols is the URL of a store.
 func IsStore(place string) bool {
-	return strings.HasPrefix(place, "http://") || strings.HasPrefix(place, "https://")
+	for _, scheme := range [...]string{"http://", "https://", s3Scheme, gsScheme} {
+		if strings.HasPrefix(place, scheme) {
+			return true
+		}
+	}
+	return false
+}
+
+// The schemes of buckets, in which URLs name a bucket and the beginning of the names in it.
+const s3Scheme, gsScheme = "s3://", "gs://"
+
+// bucketURL returns the address at which anyone may read a bucket of S3 or of Google Cloud Storage, and any other URL as it is. endpoint is a
+// server that speaks as S3 does, "" for Amazon's. A name with a dot in it fits no certificate as the name of a host.
+func bucketURL(text, endpoint, region string) string {
+	if rest, ok := strings.CutPrefix(text, gsScheme); ok {
+		return "https://storage.googleapis.com/" + rest
+	}
+	rest, ok := strings.CutPrefix(text, s3Scheme)
+	bucket, prefix, _ := strings.Cut(rest, "/")
+	if !ok || bucket == "" {
+		return text
+	}
+	host := "s3.amazonaws.com"
+	if region != "" {
+		host = "s3." + region + ".amazonaws.com"
+	}
+	switch {
+	case endpoint != "":
+		return strings.TrimRight(endpoint, "/") + "/" + rest
+	case strings.Contains(bucket, "."):
+		return "https://" + host + "/" + rest
+	}
+	return "https://" + bucket + "." + host + "/" + prefix
 }
 
 // StoresIn returns the URLs in a path of symbols as Windows has it, `srv*DIR*https://host/path;…` ($_NT_SYMBOL_PATH).

@@ -112,3 +112,34 @@ func TestStoresIn(t *testing.T) {
 		}
 	}
 }
+
+// TestBuckets maps buckets to where anyone may read them.
+func TestBuckets(t *testing.T) {
+	for _, c := range []struct{ text, endpoint, region, want string }{
+		{"s3://symbols/a/b", "", "", "https://symbols.s3.amazonaws.com/a/b"},
+		{"s3://symbols", "", "eu-west-1", "https://symbols.s3.eu-west-1.amazonaws.com/"},
+		{"s3://sym.example.org/a", "", "eu-west-1", "https://s3.eu-west-1.amazonaws.com/sym.example.org/a"},
+		{"s3://symbols/a", "http://127.0.0.1:9000/", "x", "http://127.0.0.1:9000/symbols/a"},
+		{"gs://symbols/a/b", "", "", "https://storage.googleapis.com/symbols/a/b"},
+		{"https://a.org/x", "http://b.org", "y", "https://a.org/x"},
+		{"s3:///x", "", "", "s3:///x"}, // which is refused
+	} {
+		if got := bucketURL(c.text, c.endpoint, c.region); got != c.want {
+			t.Errorf("%s: %s, want %s", c.text, got, c.want)
+		}
+	}
+	if _, err := New(Options{Stores: []string{"s3:///x"}, Off: true}); err == nil {
+		t.Error("a URL without a bucket is taken")
+	}
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/symbols/p/.build-id/01/23456789abcdef.debug" {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		w.Write(debugELF(testID))
+	})
+	environ := func(name string) string { return map[string]string{"AWS_ENDPOINT_URL_S3": s.URL}[name] }
+	if r := newWorld(t, Options{Stores: []string{"s3://symbols/p"}, Off: true, Environ: environ}).Fetch(context.Background(), testID, Debuginfo); r.Outcome != Found {
+		t.Errorf("%+v", r)
+	}
+}
