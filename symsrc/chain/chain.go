@@ -245,7 +245,7 @@ func (o *Options) shareServers() (dir string) {
 	if err != nil || o.Cache.Off || diskcache.Safe(dir) != nil {
 		return ""
 	}
-	o.Servers.Shunned = filepath.Join(dir, cache.ServersName)
+	o.Servers.Shunned, o.Servers.Missed = filepath.Join(dir, cache.ServersName), filepath.Join(dir, cache.MissedName)
 	return dir
 }
 

@@ -214,7 +214,7 @@ func (a *attempt) body(resp *http.Response) (*body, *failure) {
 	in := bufio.NewReaderSize(&counter{resp.Body, a}, 64<<10)
 	head, err := in.Peek(4)
 	encoding := strings.ToLower(strings.TrimSpace(resp.Header.Get("Content-Encoding")))
-	if bytes.HasPrefix(head, []byte("\x1f\x8b")) && (encoding == "gzip" || encoding == "x-gzip") {
+	if bytes.HasPrefix(head, []byte("\x1f\x8b")) && (encoding == "gzip" || encoding == "x-gzip" || a.f.kind.isSymbols()) {
 		unpacked, e := gzip.NewReader(in)
 		if e != nil {
 			return nil, trouble("gzip: %v", e)
@@ -223,6 +223,11 @@ func (a *attempt) body(resp *http.Response) (*body, *failure) {
 		head, err = in.Peek(4)
 	}
 	switch {
+	case a.f.kind.isSymbols():
+		if bytes.HasPrefix(head, []byte("MODU")) {
+			return &body{in, size, max(size, resp.ContentLength, 0)}, nil
+		}
+		return nil, useless("no symbol file")
 	case locate.IsObject(head), a.f.kind.isSource() && (encoding == "" || encoding == "identity" || encoding == "gzip") && (err == nil || errors.Is(err, io.EOF)):
 		return &body{in, size, max(size, resp.ContentLength, 0)}, nil
 	case err != nil && !errors.Is(err, io.EOF):

@@ -1,6 +1,7 @@
 package debuginfod
 
 import (
+	"cmp"
 	"context"
 	"path"
 
@@ -47,7 +48,32 @@ func (f finder) Find(ctx context.Context, m symsrc.Module) *symsrc.Files {
 	files := *local
 	files.Tried = append(local.Tried[:len(local.Tried):len(local.Tried)], got.Tried...)
 	merge(&files, got)
+	if got.Outcome != Pending && !complete(&files) && len(files.Symbols) == 0 {
+		f.symbols(ctx, m, id, &files)
+	}
 	return &files
+}
+
+// symbols asks stores for the symbol file of a module that has no debug information.
+func (f finder) symbols(ctx context.Context, m symsrc.Module, id symsrc.BuildID, files *symsrc.Files) {
+	kind := Symbols(cmp.Or(m.Member, m.Name))
+	if kind == "" || !f.client.hasStores() {
+		return
+	}
+	got := f.client.Fetch(ctx, id, kind)
+	files.Tried = append(files.Tried, got.Tried...)
+	switch got.Outcome {
+	case Found:
+		files.Symbols = []string{got.Path}
+	case Pending:
+		f.client.missed(key{id, kind}, path.Base(m.Name))
+		files.Retry, files.Came = got.News, got.Came
+		files.Note = join(files.Note, "debuginfod: "+got.Why)
+	case Failed:
+		if files.Retry == nil {
+			files.Retry = got.News
+		}
+	}
 }
 
 // complete reports whether servers cannot add anything.
