@@ -41,6 +41,8 @@ type index struct {
 	trees   []int // the number of files of each tree
 	byID    map[symsrc.BuildID][]*entry
 	byName  map[string][]*entry
+	// kernels are those in boot images. Their build IDs show when they are unpacked, and they have no symbols: none counts by its name alone.
+	kernels []*entry
 	// symbols are the symbol files that are not ELF files, by the beginning of the build ID, in the order of the walk.
 	symbols map[symsrc.BuildID][]symbolFile
 }
@@ -80,6 +82,10 @@ func (x *index) finish() {
 			x.byID[e.id] = append(x.byID[e.id], e)
 		}
 		base := filepath.Base(e.path)
+		if e.member != nil && e.member.isKernel() {
+			x.kernels = append(x.kernels, e)
+			continue
+		}
 		if e.member != nil {
 			base = e.member.base()
 		}

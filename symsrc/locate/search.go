@@ -152,10 +152,13 @@ func (s *search) indexed(x *index) {
 }
 
 // candidates returns the files of the build ID in an index. If there are none, these are packed ones of the module's name, whose build IDs
-// show when they are unpacked.
+// show when they are unpacked. A module without a name may be the kernel in any boot image.
 func (s *search) candidates(x *index) []*entry {
 	if list := x.byID[s.want]; len(list) > 0 {
 		return list
+	}
+	if (s.name.base == kernelName || s.name.base == "" && s.arch == "") && len(x.kernels) > 0 {
+		return x.kernels
 	}
 	return slices.DeleteFunc(x.named(s.name), func(e *entry) bool { return e.id != "" || e.member == nil || e.member.packing != whole })
 }
