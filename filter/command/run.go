@@ -203,7 +203,7 @@ func inputInfo(name string) (fs.FileInfo, error) {
 // closeOutput closes the file of --output, or a pipe if the end of the run may wait for symbols that come too late: what reads it must not.
 func (j *job) closeOutput() error {
 	if j.out == os.Stdout {
-		if j.symbols.Servers.After > 0 && !isTerminal(os.Stdout) {
+		if max(j.symbols.Servers.After, j.symbols.Files.After) > 0 && !isTerminal(os.Stdout) {
 			_ = os.Stdout.Close() // the last write has told of errors
 		}
 		return nil

@@ -211,8 +211,11 @@ func (c *config) filterOptions() (o filter.Options, end func(), err error) {
 		}
 		o.Scripts = c.symbols.Scripts()
 		o.Board = c.symbols.Files.Board()
-		if s := &c.symbols.Servers; c.live() && s.Wait == 0 {
-			s.Wait, s.After = liveWait, defaultAfter
+		if c.live() {
+			c.symbols.Files.Wait, c.symbols.Files.After = treeWait, defaultAfter
+			if s := &c.symbols.Servers; s.Wait == 0 {
+				s.Wait, s.After = liveWait, defaultAfter
+			}
 		}
 		o.Symbols, end, err = c.symbols.Source()
 	}
@@ -235,10 +238,11 @@ func (c *config) filterOptions() (o filter.Options, end func(), err error) {
 	return o, end, nil
 }
 
-// A log that is being written waits for servers no longer than liveWait in all: what they send later names later frames, and those of the
-// next run, for which the end of this one waits for up to defaultAfter.
+// A log that is being written waits for servers no longer than liveWait in all, and for files that are looked for here no longer than
+// treeWait: what comes later names later frames, and those of the next run, for which the end of this one waits for up to defaultAfter.
 const (
 	liveWait     = 50 * time.Millisecond
+	treeWait     = 250 * time.Millisecond
 	defaultAfter = 10 * time.Second
 )
 

@@ -173,6 +173,9 @@ var environment = []cli.Variable{
 	{Name: "DEBUGINFOD_RETRY_LIMIT", About: "how often a server is asked again (2)"},
 	{Name: "DEBUGINFOD_HEADERS_FILE", About: "a file of headers for every request"},
 	{Name: "NETRC", About: "the file of logins to stores of symbols (~/.netrc)"},
+	{Name: "QSS_FILTER_STORE_TOKENS", About: "tokens for stores of symbols: HOST=TOKEN, with spaces between them"},
+	{Name: "AWS_REGION", About: "the region of stores s3://BUCKET/PREFIX"},
+	{Name: "AWS_ENDPOINT_URL_S3", About: "the server of these stores, in place of Amazon's"},
 	{Name: "DEBUGINFOD_PROGRESS", About: "set to anything: show downloads on standard error"},
 	{Name: "LLVM_SYMBOLIZER_OPTS", About: "flags, where the program is called llvm-symbolizer"},
 }

@@ -124,7 +124,7 @@ func forget(o *Options, dir string, w io.Writer) error {
 			return fmt.Errorf("empty the cache: %w", err)
 		}
 	}
-	for _, name := range []string{spoolDir, listingName, ServersName} {
+	for _, name := range []string{spoolDir, listingName, ServersName, MissedName} {
 		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
 			return fmt.Errorf("empty the cache: %w", err)
 		}

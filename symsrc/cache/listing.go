@@ -22,6 +22,9 @@ const (
 // ServersName is the name of a file in the cache's directory that another package writes: the debuginfod servers that do not answer.
 const ServersName = "servers"
 
+// MissedName is that of another such file: what the servers do not have.
+const MissedName = "missed"
+
 // listed is a hash in the listing.
 type listed [8]byte
 

@@ -92,14 +92,28 @@ func (o *Options) Finder() (f symsrc.Finder, close func(), err error) {
 	if o.Around != nil {
 		f = o.Around(f)
 	}
-	return f, client.Close, nil
+	return f, func() {
+		local.Await()
+		client.Close()
+		local.Close()
+	}, nil
 }
 
-// Hurry makes the close of the last Finder wait for no download.
-func (o *Options) Hurry() { o.client.Hurry() }
+// Hurry makes the close of the last Finder, and Await, wait for no download and no search.
+func (o *Options) Hurry() {
+	o.client.Hurry()
+	if o.locator != nil {
+		o.locator.Hurry()
+	}
+}
 
-// Await waits for downloads as the close of the last Finder does, which waits for none then.
-func (o *Options) Await() { o.client.Await() }
+// Await waits for downloads as the close of the last Finder does, which waits for none then, and for searches.
+func (o *Options) Await() {
+	if o.locator != nil {
+		o.locator.Await()
+	}
+	o.client.Await()
+}
 
 // WithPrefix returns the build IDs that begin with some digits, of the files that the last Finder knows on this machine.
 func (o *Options) WithPrefix(ctx context.Context, digits string) []symsrc.BuildID {
@@ -231,7 +245,7 @@ func (o *Options) shareServers() (dir string) {
 	if err != nil || o.Cache.Off || diskcache.Safe(dir) != nil {
 		return ""
 	}
-	o.Servers.Shunned = filepath.Join(dir, cache.ServersName)
+	o.Servers.Shunned, o.Servers.Missed = filepath.Join(dir, cache.ServersName), filepath.Join(dir, cache.MissedName)
 	return dir
 }
 

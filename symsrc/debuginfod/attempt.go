@@ -73,7 +73,7 @@ type attempt struct {
 	// stored is set when everything was received and is being verified.
 	stored atomic.Bool
 
-	settled bool // before it began: by the fetch before
+	settled bool // before it began: by the fetch before, or by an earlier run
 	full    bool // the cache could not be written, which is not the server's fault
 	verdict verdict
 	reason  string
@@ -141,11 +141,16 @@ func (a *attempt) run(ctx context.Context, store *entry, lead chan struct{}) {
 		return
 	}
 	defer func() {
-		a.rate(ctx)
+		if !a.settled { // otherwise the server was not asked
+			a.rate(ctx)
+		}
 		if a.elf == nil { // otherwise the file is here, and the fetch is about to end
 			a.enter(over)
 		}
 	}()
+	if a.recall() {
+		return
+	}
 	a.enter(connecting)
 	select {
 	case a.server.slots <- struct{}{}:
@@ -159,6 +164,7 @@ func (a *attempt) run(ctx context.Context, store *entry, lead chan struct{}) {
 		err := a.try(ctx, store, lead)
 		if err == nil {
 			a.verdict, a.reason = verdictGood, ""
+			a.c.noteHit(a.server, a.f.key)
 			return
 		}
 		a.judge(err)
@@ -176,6 +182,22 @@ func (a *attempt) run(ctx context.Context, store *entry, lead chan struct{}) {
 	}
 }
 
+// recall takes over that the server was found not to have the file, as long as that is remembered.
+func (a *attempt) recall() bool {
+	if len(a.server.paths(a.f.key)) == 0 {
+		a.settled, a.verdict, a.reason = true, verdictMissing, "it has no such files"
+		return true
+	}
+	a.c.mu.Lock()
+	defer a.c.mu.Unlock()
+	m, until, ok := a.c.lacks(a.server, a.f.key)
+	if ok {
+		a.settled, a.verdict, a.again = true, verdictMissing, until
+		a.reason = "it had no such file at " + m.Last.Local().Format(time.DateTime)
+	}
+	return ok
+}
+
 // judge records the result of a failed try.
 func (a *attempt) judge(err *failure) {
 	a.verdict, a.reason = err.verdict, err.reason
@@ -189,7 +211,7 @@ func (a *attempt) judge(err *failure) {
 		a.again = a.server.broken
 		a.c.mu.Unlock()
 	case verdictMissing:
-		a.again = now.Add(a.c.cache.missAge())
+		a.again = a.c.noteMiss(a.server, a.f.key)
 	case verdictDown:
 		a.c.mu.Lock()
 		a.server.reached = false
@@ -248,7 +270,7 @@ func (a *attempt) try(ctx context.Context, store *entry, lead chan struct{}) *fa
 	if err := a.closed(); err != nil {
 		return err
 	}
-	fail := &failure{verdict: verdictMissing, reason: "it has no such files"}
+	var fail *failure
 	for _, path := range a.server.paths(a.f.key) {
 		if fail = a.tryAt(ctx, path, store, lead); fail == nil {
 			a.server.has(a.f.key, path)

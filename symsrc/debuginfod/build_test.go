@@ -86,7 +86,9 @@ func newWorld(t *testing.T, o Options) *world {
 	if o.Wait == 0 {
 		o.Wait = time.Hour
 	}
-	o.Environ = func(string) string { return "" }
+	if o.Environ == nil {
+		o.Environ = func(string) string { return "" }
+	}
 	o.Warn = func(err error) {
 		w.mu.Lock()
 		defer w.mu.Unlock()

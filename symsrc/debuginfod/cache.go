@@ -16,6 +16,7 @@ import (
 // cache is a directory as elfutils keeps it (debuginfod-client-config(7), CACHE; the names by observation):
 //
 //	BUILDID/debuginfo, BUILDID/executable, BUILDID/source##…   files; one without content says that no server has it, since its mtime
+//	BUILDID/breakpad##NAME.sym              of this program alone
 //	BUILDID/debuginfo.XXXXXX                being written
 //	cache_miss_s, …                         control files: see control
 //
@@ -30,12 +31,12 @@ type cache struct {
 func (c *cache) path(k key) string { return filepath.Join(c.dir, k.id.String(), k.kind.fileName()) }
 
 // missAge returns how long it is remembered that no server has a file: as long as the control file says, but an hour in place of the ten
-// minutes that elfutils writes there. Builds that a server lacks are most often those that it will never have.
-func (c *cache) missAge() time.Duration {
+// minutes that elfutils writes there, for which preset is set. Builds that a server lacks are most often those that it will never have.
+func (c *cache) missAge() (age time.Duration, preset bool) {
 	if age := c.control(cacheMiss); age != time.Duration(cacheMiss.preset)*time.Second {
-		return age
+		return age, false
 	}
-	return time.Hour
+	return time.Hour, true
 }
 
 // hit is what the cache has of a file.
@@ -55,7 +56,7 @@ func (c *cache) look(k key) hit {
 		return h
 	}
 	if st.Size() == 0 { // its permissions may be 000: the first releases of elfutils set that
-		age := c.missAge()
+		age, _ := c.missAge()
 		h.until = st.ModTime().Add(age)
 		h.missing = c.now().Before(h.until) && !st.ModTime().After(c.now().Add(age))
 		if h.missing {
@@ -69,7 +70,7 @@ func (c *cache) look(k key) hit {
 	}
 	if k.kind.isSource() {
 		h.elf = new(elfInfo)
-	} else if h.elf, err = verifyFile(h.path, k.id); err != nil {
+	} else if h.elf, err = verifyFile(h.path, k); err != nil {
 		h.elf, h.note = nil, err.Error()
 		return h
 	}
@@ -197,7 +198,7 @@ func (e *entry) verify() (*elfInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	return verify(e.temp, st.Size(), e.id)
+	return verify(e.temp, st.Size(), e.key)
 }
 
 // commit makes the temporary file the cached file, atomically.
@@ -336,7 +337,7 @@ func cleanDir(dir string, now time.Time, unused time.Duration) {
 
 // ours reports whether a name is that of a file of debuginfod, complete or temporary.
 func ours(name string) bool {
-	for _, kind := range [...]string{"debuginfo", "executable", "source", "section"} {
+	for _, kind := range [...]string{"debuginfo", "executable", "source", "section", "breakpad"} {
 		if strings.HasPrefix(name, kind) {
 			return true
 		}

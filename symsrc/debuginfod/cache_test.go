@@ -272,7 +272,7 @@ func stat(t *testing.T, path string) os.FileInfo {
 func TestVerify(t *testing.T) {
 	b := makeELF(testID, ".debug_info", 50)
 	for n := range len(b) + 1 {
-		_, err := verify(bytes.NewReader(b[:n]), int64(n), testID)
+		_, err := verify(bytes.NewReader(b[:n]), int64(n), key{testID, Debuginfo})
 		if (err == nil) != (n == len(b)) {
 			t.Errorf("%d of %d bytes: %v", n, len(b), err)
 		}
@@ -293,7 +293,7 @@ func TestVerify(t *testing.T) {
 		{symsrc.BuildID(strings.Repeat("\x07", 20)), symsrc.BuildID(strings.Repeat("\x07", 20)), ".debug_info", true, ""},
 	} {
 		b := makeELF(c.id, c.name, 50)
-		info, err := verify(bytes.NewReader(b), int64(len(b)), c.want)
+		info, err := verify(bytes.NewReader(b), int64(len(b)), key{c.want, Debuginfo})
 		switch {
 		case c.err == "" && (err != nil || info.debug != c.debug):
 			t.Errorf("%+v: %+v, %v", c, info, err)
@@ -307,7 +307,7 @@ func FuzzVerify(f *testing.F) {
 	f.Add(makeELF(testID, ".debug_info", 50))
 	f.Add(makeELF("", ".text", 0))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		info, err := verify(bytes.NewReader(b), int64(len(b)), testID)
+		info, err := verify(bytes.NewReader(b), int64(len(b)), key{testID, Debuginfo})
 		if err == nil && (info == nil || !bytes.Contains(b, []byte(testID))) {
 			t.Error("verified without a build ID")
 		}

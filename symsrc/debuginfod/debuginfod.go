@@ -30,6 +30,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/diskcache"
@@ -60,7 +61,9 @@ type Client struct {
 	cache    cache
 	header   http.Header // of requests to debuginfod servers
 	plain    http.Header // of those to stores
+	own      http.Header // of requests to hosts that the user has not named
 	logins   map[string]login
+	tokens   map[string]string // by the hosts of stores
 	progress progress
 	now      func() time.Time
 
@@ -75,6 +78,7 @@ type Client struct {
 	mu        sync.Mutex
 	waited    stopwatch // while any caller waits
 	fetches   map[key]*fetch
+	misses    misses
 	running   int // fetches that are not done
 	announced []symsrc.Module
 	looking   bool // for those
@@ -167,6 +171,7 @@ func (c *Client) Close() {
 	c.mu.Unlock()
 	c.cancel(errClosed)
 	c.jobs.Wait()
+	c.saveMisses()
 	if n > 0 {
 		c.warnOf("unfinished", &symsrc.AvoidableError{Option: "debuginfod.Wait",
 			Err: fmt.Errorf("%d of the requested files had not arrived at the end, after a wait of at most %v", n, c.opt.Wait)})
@@ -280,6 +285,8 @@ type Options struct {
 	Via string
 	// Shunned is a file in which runs tell each other of servers that do not answer; "" for none.
 	Shunned string
+	// Missed is a file in which runs tell each other of files that servers do not have; "" for none.
+	Missed string
 	// Programs also asks about programs that were found without a build ID to compare, by the one that they have.
 	Programs bool
 	// Progress, if not nil, is a terminal that shows what callers wait for; standard error if DEBUGINFOD_PROGRESS is set.
@@ -306,6 +313,7 @@ func (o *Options) complete() error {
 	if len(o.URLs) == 0 && !o.Off {
 		o.URLs = o.environURLs()
 	}
+	o.Stores = o.buckets()
 	if len(o.asked()) == 0 {
 		return nil
 	}
@@ -338,6 +346,14 @@ func (o *Options) asked() []string {
 		return o.Stores
 	}
 	return slices.Concat(o.Stores, o.URLs)
+}
+
+// buckets returns the stores with the addresses of those that are buckets.
+func (o *Options) buckets() (stores []string) {
+	for _, text := range o.Stores {
+		stores = append(stores, bucketURL(text, o.Environ("AWS_ENDPOINT_URL_S3"), o.Environ("AWS_REGION")))
+	}
+	return stores
 }
 
 // environURLs returns the servers of the environment. The variable may have other words (elfutils 0.192: "ima:enforcing").
@@ -413,6 +429,7 @@ func (o Options) Servers() []string {
 	if len(o.URLs) == 0 && !o.Off {
 		o.URLs = o.environURLs()
 	}
+	o.Stores = o.buckets()
 	return o.asked()
 }
 
@@ -500,6 +517,24 @@ func Source(path string) Kind { return Kind(sourceKind + path) }
 
 const sourceKind = "source"
 
+// symbolsKind and symExt are around the name of a module in the kind of its symbol file.
+const symbolsKind, symExt = "breakpad/", ".sym"
+
+// Symbols returns the kind of the symbol file of Breakpad for a module of that file name, "" if stores cannot have one of such a name.
+func Symbols(name string) Kind {
+	name = name[strings.LastIndexAny(name, `/\`)+1:]
+	if name == "" || name == "." || name == ".." || len(name) > maxName-len(symbolsKind+symExt) || strings.ContainsFunc(name, unicode.IsControl) {
+		return ""
+	}
+	return Kind(symbolsKind + name + symExt)
+}
+
+// isSymbols reports whether it is a symbol file.
+func (k Kind) isSymbols() bool { return strings.HasPrefix(string(k), symbolsKind) }
+
+// symbolFile returns the name of a symbol file.
+func (k Kind) symbolFile() string { return strings.TrimPrefix(string(k), symbolsKind) }
+
 // maxSource bounds a source file, in bytes.
 const maxSource = 16 << 20
 
@@ -532,8 +567,11 @@ func (k Kind) fileName() string {
 
 // shown returns the kind for messages; the path of a source may have any bytes.
 func (k Kind) shown() string {
-	if k.isSource() {
+	switch {
+	case k.isSource():
 		return sourceKind
+	case k.isSymbols():
+		return strings.TrimSuffix(symbolsKind, "/")
 	}
 	return string(k)
 }

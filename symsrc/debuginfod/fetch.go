@@ -199,7 +199,7 @@ func (c *Client) conclude(f *fetch, store *entry) {
 	case f.outcome == Found && f.elf != nil:
 	case missing == len(f.attempts):
 		f.outcome, f.why = Missing, "no server has it"
-		if !c.onlyStores() { // which other programs do not ask
+		if !c.onlyStores() && !f.kind.isSymbols() { // which other programs do not ask
 			store.miss()
 		}
 	default:
@@ -213,7 +213,7 @@ type elfInfo struct {
 }
 
 // verifyFile is verify for a path.
-func verifyFile(path string, want symsrc.BuildID) (*elfInfo, error) {
+func verifyFile(path string, k key) (*elfInfo, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -223,12 +223,24 @@ func verifyFile(path string, want symsrc.BuildID) (*elfInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	return verify(f, st.Size(), want)
+	return verify(f, st.Size(), k)
 }
 
 // verify checks that a file is an ELF file of that build ID and not truncated: servers need not send its size. For a truncated file
-// the error is locate.ErrCutOff.
-func verify(r io.ReaderAt, size int64, want symsrc.BuildID) (*elfInfo, error) {
+// the error is locate.ErrCutOff. A symbol file says in its first line what it is of.
+func verify(r io.ReaderAt, size int64, k key) (*elfInfo, error) {
+	want := k.id
+	if k.kind.isSymbols() {
+		text := make([]byte, min(size, symsrc.SymbolFileHead))
+		n, _ := r.ReadAt(text, 0)
+		switch of, ok := symsrc.IdentifySymbols(text[:n]); {
+		case !ok || of.Kind != symsrc.Breakpad:
+			return nil, errors.New("no symbol file of Breakpad")
+		case !of.Of(want):
+			return nil, fmt.Errorf("a symbol file of build ID %s, want %s", of.ID, want)
+		}
+		return new(elfInfo), nil
+	}
 	head, err := locate.ReadHead(r, size)
 	switch {
 	case err != nil:

@@ -53,7 +53,7 @@ func FuzzAnswer(f *testing.F) {
 			t.Fatalf("%v, and the file is %v, %v", fail, st, err)
 		}
 		if fail == nil {
-			if _, err := verifyFile(store.path, testID); err != nil {
+			if _, err := verifyFile(store.path, key{testID, Debuginfo}); err != nil {
 				t.Fatal(err)
 			}
 		}

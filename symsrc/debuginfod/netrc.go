@@ -1,12 +1,14 @@
 package debuginfod
 
 import (
+	"cmp"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"strings"
+	"unicode"
 )
 
 // maxNetrc bounds what is read of a netrc file, in bytes.
@@ -85,10 +87,31 @@ func parseNetrc(text string) map[string]login {
 	return logins
 }
 
-// logIn adds the login of the request's host. Passwords go over TLS only, or to this machine; one in the URL comes first.
-func logIn(req *http.Request, logins map[string]login) {
-	l, ok := logins[strings.ToLower(req.URL.Hostname())]
-	if ok && req.URL.User == nil && req.Header.Get("Authorization") == "" && (req.URL.Scheme == "https" || isLoopback(req.URL)) {
+// tokensName is the variable with the tokens of stores: `HOST=TOKEN`, with spaces between them. A token is for the host that it names alone.
+const tokensName = "QSS_FILTER_STORE_TOKENS"
+
+// readTokens returns the tokens in the value of the variable by their hosts, perhaps with a port, in lower case.
+func (c *Client) readTokens(text string) map[string]string {
+	tokens := make(map[string]string)
+	for _, word := range strings.Fields(text) {
+		host, token, ok := strings.Cut(word, "=")
+		if !ok || host == "" || token == "" || strings.ContainsFunc(token, unicode.IsControl) {
+			c.warn("tokens", tokensName+": want HOST=TOKEN, and spaces between several") // it is a secret
+			continue
+		}
+		tokens[strings.ToLower(host)] = token
+	}
+	return tokens
+}
+
+// logIn adds the token or the login of the request's host. Both go over TLS only, or to this machine; a login in the URL comes first.
+func logIn(req *http.Request, logins map[string]login, tokens map[string]string) {
+	if req.URL.User != nil || req.Header.Get("Authorization") != "" || req.URL.Scheme != "https" && !isLoopback(req.URL) {
+		return
+	}
+	if token := cmp.Or(tokens[strings.ToLower(req.URL.Host)], tokens[strings.ToLower(req.URL.Hostname())]); token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	} else if l, ok := logins[strings.ToLower(req.URL.Hostname())]; ok {
 		req.SetBasicAuth(l.user, l.password)
 	}
 }

@@ -2,11 +2,13 @@ package debuginfod
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -32,7 +34,8 @@ func TestParseNetrc(t *testing.T) {
 
 // TestLogIn sends passwords only where nobody else can read them, and only to the very host.
 func TestLogIn(t *testing.T) {
-	logins := parseNetrc("machine a.org login u password p machine 127.0.0.1 login l password q")
+	logins := parseNetrc("machine a.org login u password p machine 127.0.0.1 login l password q machine c.org login u password p")
+	tokens := (&Client{}).readTokens("c.org=t1 D.org:444=t2=")
 	for url, want := range map[string]string{
 		"https://a.org/x":         "u:p",
 		"https://A.org:444/x":     "u:p",
@@ -41,14 +44,23 @@ func TestLogIn(t *testing.T) {
 		"https://a.org.evil/x":    "",
 		"https://v:w@a.org/x":     "", // net/http sends that of the URL
 		"http://127.0.0.1:9000/x": "l:q",
+		"https://c.org/x":         "Bearer t1",
+		"https://v:w@c.org/x":     "",
+		"http://c.org/x":          "",
+		"https://d.org:444/x":     "Bearer t2=",
+		"https://d.org/x":         "",
 	} {
 		req, err := http.NewRequest(http.MethodGet, url, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		logIn(req, logins)
+		logIn(req, logins, tokens)
 		user, password, ok := req.BasicAuth()
-		if got := user + ":" + password; ok != (want != "") || ok && got != want {
+		got := user + ":" + password
+		if !ok {
+			got = req.Header.Get("Authorization")
+		}
+		if got != want {
 			t.Errorf("%s: %q, want %q", url, got, want)
 		}
 	}
@@ -99,6 +111,57 @@ func TestRedirectElsewhere(t *testing.T) {
 	r := newWorld(t, Options{Stores: []string{s.URL}, Off: true, Retries: -1}).Fetch(context.Background(), testID, Debuginfo)
 	if r.Outcome != Failed || !strings.Contains(r.Why, "another host without TLS") {
 		t.Errorf("%+v", r)
+	}
+}
+
+// TestSecretsStay sends to a host that a server redirects to, and to another port, nothing of what was meant for the server, and to the server
+// itself all of it.
+func TestSecretsStay(t *testing.T) {
+	headers := filepath.Join(t.TempDir(), "headers")
+	if err := os.WriteFile(headers, []byte("X-Token: secret\nAuthorization: Bearer secret\nUser-Agent: secret\nCookie: secret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var got atomic.Pointer[http.Header]
+	other := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		h := r.Header.Clone()
+		got.Store(&h)
+		w.Write(debugELF(testID))
+	})
+	elsewhere := true
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case elsewhere:
+			http.Redirect(w, r, other.URL+r.URL.Path, http.StatusFound)
+		case !strings.HasPrefix(r.URL.Path, "/moved"):
+			http.Redirect(w, r, "/moved"+r.URL.Path, http.StatusFound)
+		default:
+			other.Config.Handler.ServeHTTP(w, r)
+		}
+	})
+	tokens := func(name string) string {
+		if name == tokensName {
+			return strings.TrimPrefix(s.URL, "http://") + "=secret"
+		}
+		return ""
+	}
+	for _, elsewhere = range []bool{true, false} {
+		for name, o := range map[string]Options{"debuginfod": {URLs: []string{s.URL}, HeadersFile: headers}, "store": {Stores: []string{s.URL}, Off: true, Environ: tokens}} {
+			r := newWorld(t, o).Fetch(context.Background(), testID, Debuginfo)
+			if h := *got.Load(); r.Outcome != Found || strings.Contains(fmt.Sprint(h), "secret") == elsewhere || h.Get("Accept-Encoding") != "gzip" {
+				t.Errorf("%s, elsewhere %v: %+v, with %v", name, elsewhere, r, h)
+			}
+		}
+	}
+}
+
+// TestTokensAreNotTold reports a token without a host, and does not tell it.
+func TestTokensAreNotTold(t *testing.T) {
+	w := newWorld(t, Options{URLs: []string{"http://127.0.0.1:1"}})
+	if tokens := w.readTokens("secret =secret a.org= b.org=x"); len(tokens) != 1 || tokens["b.org"] != "x" {
+		t.Errorf("%v", tokens)
+	}
+	if said := w.warned(); !strings.Contains(said, tokensName) || strings.Contains(said, "secret") {
+		t.Errorf("%q", said)
 	}
 }
 

@@ -2,6 +2,7 @@ package debuginfod
 
 import (
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -15,6 +16,12 @@ import (
 //	/_.dwarf/mach-uuid-sym-ID/_.dwarf             the same for the file in a dSYM; only an ID as long as a UUID is tried there
 //	/.build-id/xx/yyyy.debug                      a tree of files, as /usr/lib/debug, in any server of files
 //	/xx/yyyy/debuginfo                            the unified layout of Sentry's symbolicator
+//
+// The symbol files of Breakpad are asked for by the name of the module, too, if there is no debug information:
+//
+//	/NAME/DEBUGID/NAME.sym, or .sym.gz            stores of Breakpad, and Tecken
+//	/NA/NAME/DEBUGID/NAME.sym                     the same in a store of two tiers, which has index2.txt (symstore's documentation)
+//	/xx/yyyy/breakpad                             the unified layout
 var layouts = [...]func(id string) []string{
 	func(id string) []string {
 		paths := []string{"/_.debug/elf-buildid-sym-" + id + "/_.debug"}
@@ -27,6 +34,18 @@ var layouts = [...]func(id string) []string{
 	func(id string) []string { return []string{"/" + id[:2] + "/" + id[2:] + "/debuginfo"} },
 }
 
+// symLayouts are those of symbol files: where the file of a name and a debug ID is, or of a build ID.
+var symLayouts = [...]func(name, file, debugID, id string) []string{
+	func(name, file, debugID, _ string) []string {
+		path := "/" + name + "/" + debugID + "/" + file
+		return []string{path, path + ".gz"}
+	},
+	func(name, file, debugID, _ string) []string {
+		return []string{"/" + name[:min(len(name), 2)] + "/" + name + "/" + debugID + "/" + file}
+	},
+	func(_, _, _, id string) []string { return []string{"/" + id[:2] + "/" + id[2:] + "/breakpad"} },
+}
+
 // uuidDigits is the length of a UUID without hyphens.
 const uuidDigits = 32
 
@@ -34,6 +53,7 @@ const uuidDigits = 32
 type store struct {
 	any  bool // it may have any layout
 	used atomic.Int32
+	sym  atomic.Int32 // the same for symbol files, which has no debuginfodLayout
 }
 
 // The values of store.used below that of the first of layouts.
@@ -46,6 +66,9 @@ const (
 // paths returns where a server may have a file, in the order in which they are tried.
 func (s *server) paths(k key) (all []string) {
 	id := k.id.String()
+	if k.kind.isSymbols() {
+		return s.symPaths(k)
+	}
 	if used := s.store.used.Load(); used >= firstLayout {
 		if k.kind == Debuginfo && len(id) > 2 {
 			return layouts[used-firstLayout](id)
@@ -58,9 +81,50 @@ func (s *server) paths(k key) (all []string) {
 	return all
 }
 
+// symPaths is paths for the symbol file of a module. A store that has files of another layout than the unified one is not asked.
+func (s *server) symPaths(k key) (all []string) {
+	used, known := s.store.used.Load(), s.store.sym.Load()
+	if !s.store.any || len(k.id) < 2 || used != unknownLayout && used != firstLayout+int32(len(layouts))-1 && known == unknownLayout {
+		return nil
+	}
+	for i := range symLayouts {
+		if known == unknownLayout || known == firstLayout+int32(i) {
+			all = append(all, k.symPaths(i)...)
+		}
+	}
+	return all
+}
+
+// symPaths returns where a store of one of symLayouts has the symbol file of a module. The debug ID is that of an ELF file, and for an ID
+// that may be the UUID of a Mach-O file also that of one, whose bytes are not swapped.
+func (k key) symPaths(layout int) (all []string) {
+	file := k.kind.symbolFile()
+	debugIDs := []string{k.id.DebugID()}
+	if len(k.id) == uuidDigits/2 {
+		debugIDs = append(debugIDs, strings.ToUpper(k.id.String())+"0")
+	}
+	for _, debugID := range debugIDs {
+		for _, path := range symLayouts[layout](url.PathEscape(strings.TrimSuffix(file, symExt)), url.PathEscape(file), debugID, k.id.String()) {
+			if !slices.Contains(all, path) {
+				all = append(all, path)
+			}
+		}
+	}
+	return all
+}
+
 // has notes the path at which a server has a file.
 func (s *server) has(k key, path string) {
 	if !s.store.any {
+		return
+	}
+	if k.kind.isSymbols() {
+		for i := range symLayouts {
+			if slices.Contains(k.symPaths(i), path) {
+				s.store.sym.Store(firstLayout + int32(i))
+				return
+			}
+		}
 		return
 	}
 	used := int32(debuginfodLayout)
@@ -88,7 +152,39 @@ func (c *Client) onlyStores() bool {
 
 // IsStore reports whether a place of symbols is the URL of a store.
 func IsStore(place string) bool {
-	return strings.HasPrefix(place, "http://") || strings.HasPrefix(place, "https://")
+	for _, scheme := range [...]string{"http://", "https://", s3Scheme, gsScheme} {
+		if strings.HasPrefix(place, scheme) {
+			return true
+		}
+	}
+	return false
+}
+
+// The schemes of buckets, in which URLs name a bucket and the beginning of the names in it.
+const s3Scheme, gsScheme = "s3://", "gs://"
+
+// bucketURL returns the address at which anyone may read a bucket of S3 or of Google Cloud Storage, and any other URL as it is. endpoint is a
+// server that speaks as S3 does, "" for Amazon's. A name with a dot in it fits no certificate as the name of a host.
+func bucketURL(text, endpoint, region string) string {
+	if rest, ok := strings.CutPrefix(text, gsScheme); ok {
+		return "https://storage.googleapis.com/" + rest
+	}
+	rest, ok := strings.CutPrefix(text, s3Scheme)
+	bucket, prefix, _ := strings.Cut(rest, "/")
+	if !ok || bucket == "" {
+		return text
+	}
+	host := "s3.amazonaws.com"
+	if region != "" {
+		host = "s3." + region + ".amazonaws.com"
+	}
+	switch {
+	case endpoint != "":
+		return strings.TrimRight(endpoint, "/") + "/" + rest
+	case strings.Contains(bucket, "."):
+		return "https://" + host + "/" + rest
+	}
+	return "https://" + bucket + "." + host + "/" + prefix
 }
 
 // StoresIn returns the URLs in a path of symbols as Windows has it, `srv*DIR*https://host/path;…` ($_NT_SYMBOL_PATH).

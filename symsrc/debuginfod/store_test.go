@@ -112,3 +112,90 @@ func TestStoresIn(t *testing.T) {
 		}
 	}
 }
+
+// TestBuckets maps buckets to where anyone may read them.
+func TestBuckets(t *testing.T) {
+	for _, c := range []struct{ text, endpoint, region, want string }{
+		{"s3://symbols/a/b", "", "", "https://symbols.s3.amazonaws.com/a/b"},
+		{"s3://symbols", "", "eu-west-1", "https://symbols.s3.eu-west-1.amazonaws.com/"},
+		{"s3://sym.example.org/a", "", "eu-west-1", "https://s3.eu-west-1.amazonaws.com/sym.example.org/a"},
+		{"s3://symbols/a", "http://127.0.0.1:9000/", "x", "http://127.0.0.1:9000/symbols/a"},
+		{"gs://symbols/a/b", "", "", "https://storage.googleapis.com/symbols/a/b"},
+		{"https://a.org/x", "http://b.org", "y", "https://a.org/x"},
+		{"s3:///x", "", "", "s3:///x"}, // which is refused
+	} {
+		if got := bucketURL(c.text, c.endpoint, c.region); got != c.want {
+			t.Errorf("%s: %s, want %s", c.text, got, c.want)
+		}
+	}
+	if _, err := New(Options{Stores: []string{"s3:///x"}, Off: true}); err == nil {
+		t.Error("a URL without a bucket is taken")
+	}
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/symbols/p/.build-id/01/23456789abcdef.debug" {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		w.Write(debugELF(testID))
+	})
+	environ := func(name string) string { return map[string]string{"AWS_ENDPOINT_URL_S3": s.URL}[name] }
+	if r := newWorld(t, Options{Stores: []string{"s3://symbols/p"}, Off: true, Environ: environ}).Fetch(context.Background(), testID, Debuginfo); r.Outcome != Found {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestStoresOfSymbolFiles asks stores of each layout for the symbol file of a module, by its name, and takes none of another build.
+func TestStoresOfSymbolFiles(t *testing.T) {
+	const elf, dSYM = "0123456789abcdef0123456789abcdef01234567", "4c4c447d55553144a10b863c84e8f2c6"
+	sym := func(debugID string) []byte {
+		return []byte("MODULE Linux x86_64 " + debugID + " libfoo.so\nFUNC 1000 10 0 main\n")
+	}
+	const ofELF, ofMachO = "67452301AB89EFCD0123456789ABCDEF0", "4C4C447D55553144A10B863C84E8F2C60"
+	for _, c := range []struct {
+		name, module, id, path string
+		body                   []byte
+		found                  bool
+	}{
+		{"Breakpad", "/lib/libfoo.so", elf, "/libfoo.so/" + ofELF + "/libfoo.so.sym", sym(ofELF), true},
+		{"packed", `C:\x\libfoo.so`, elf, "/libfoo.so/" + ofELF + "/libfoo.so.sym.gz", zipped(sym(ofELF)), true},
+		{"two tiers", "libfoo.so", elf, "/li/libfoo.so/" + ofELF + "/libfoo.so.sym", sym(ofELF), true},
+		{"unified", "libfoo.so", elf, "/01/23456789abcdef0123456789abcdef01234567/breakpad", sym(ofELF), true},
+		{"Mach-O", "/x/A b", dSYM, "/A b/" + ofMachO + "/A b.sym", []byte("MODULE mac arm64 " + ofMachO + " A b\n"), true},
+		{"another build", "libfoo.so", elf, "/libfoo.so/" + ofELF + "/libfoo.so.sym", sym("77452301AB89EFCD0123456789ABCDEF0"), false},
+		{"another kind", "libfoo.so", elf, "/libfoo.so/" + ofELF + "/libfoo.so.sym", debugELF(testID), false},
+		{"no name", "..", elf, "/../" + ofELF + "/...sym", sym(ofELF), false},
+	} {
+		s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != c.path {
+				w.WriteHeader(http.StatusNotFound)
+				return
+			}
+			w.Write(c.body)
+		})
+		w := newWorld(t, Options{Stores: []string{s.URL}, URLs: []string{"http://127.0.0.1:1"}, Retries: -1})
+		id, _ := symsrc.ParseBuildID([]byte(c.id))
+		m := symsrc.Module{Name: c.module, BuildID: id}
+		for range 2 {
+			f := Wrap(nowhere{}, w.Client).Find(context.Background(), m)
+			if (len(f.Symbols) == 1) != c.found || f.Usable() {
+				t.Errorf("%s: %+v", c.name, f)
+			}
+			if c.found {
+				if text, err := os.ReadFile(f.Symbols[0]); err != nil || !bytes.HasPrefix(text, []byte("MODULE ")) {
+					t.Errorf("%s: %q, %v", c.name, text, err)
+				}
+			}
+		}
+		if !c.found {
+			continue
+		}
+		before := s.asked.Load()
+		again := newWorld(t, Options{Stores: []string{s.URL}, CacheDir: w.cache, Retries: -1})
+		if f := Wrap(nowhere{}, again.Client).Find(context.Background(), m); len(f.Symbols) != 1 {
+			t.Errorf("%s, from the cache: %+v", c.name, f)
+		}
+		if got := s.asked.Load() - before; got > 5 { // for debug information
+			t.Errorf("%s: %d requests", c.name, got)
+		}
+	}
+}

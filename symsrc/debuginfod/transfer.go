@@ -69,6 +69,9 @@ func (c *Client) connect() {
 		case len(via) >= maxRedirects:
 			return fmt.Errorf("%w %d times", errRedirect, len(via))
 		}
+		if !sameServer(to.URL, via[0].URL) {
+			c.keepSecrets(to.Header)
+		}
 		return nil
 	}}
 	c.header = http.Header{
@@ -82,14 +85,37 @@ func (c *Client) connect() {
 	c.plain = c.header.Clone()
 	if c.hasStores() {
 		c.logins = readNetrc(c.opt.Netrc)
+		c.tokens = c.readTokens(c.opt.Environ(tokensName))
 	}
 	if c.opt.MaxSize > 0 {
 		c.header.Set("X-DEBUGINFOD-MAXSIZE", strconv.FormatInt(c.opt.MaxSize, 10))
 	}
+	c.own = c.header.Clone()
 	if c.opt.HeadersFile != "" {
 		if err := addHeaders(c.header, c.opt.HeadersFile); err != nil {
 			c.warn("headers", fmt.Sprintf("DEBUGINFOD_HEADERS_FILE: %v", err))
 		}
+	}
+}
+
+// sameServer reports whether a request that was redirected goes to the server that it was meant for: the same host and port, or the same host
+// with TLS in place of none.
+func sameServer(to, meant *url.URL) bool {
+	if !strings.EqualFold(to.Hostname(), meant.Hostname()) {
+		return false
+	}
+	return to.Scheme == meant.Scheme && to.Port() == meant.Port() || to.Scheme == "https" && meant.Scheme == "http" && to.Port()+meant.Port() == ""
+}
+
+// keepSecrets removes from the headers of a request all that may be a secret: logins, tokens, and what DEBUGINFOD_HEADERS_FILE has.
+func (c *Client) keepSecrets(h http.Header) {
+	for name := range h {
+		if name != "Referer" && c.own[name] == nil {
+			h.Del(name)
+		}
+	}
+	for name, values := range c.own {
+		h[name] = values
 	}
 }
 
@@ -138,7 +164,7 @@ func (c *Client) request(ctx context.Context, s *server, path string) (*http.Res
 	req.Header = c.header.Clone()
 	if s.store.any {
 		req.Header = c.plain.Clone()
-		logIn(req, c.logins)
+		logIn(req, c.logins, c.tokens)
 	}
 	if host := req.Header.Get("Host"); host != "" {
 		req.Host = host
@@ -188,7 +214,7 @@ func (a *attempt) body(resp *http.Response) (*body, *failure) {
 	in := bufio.NewReaderSize(&counter{resp.Body, a}, 64<<10)
 	head, err := in.Peek(4)
 	encoding := strings.ToLower(strings.TrimSpace(resp.Header.Get("Content-Encoding")))
-	if bytes.HasPrefix(head, []byte("\x1f\x8b")) && (encoding == "gzip" || encoding == "x-gzip") {
+	if bytes.HasPrefix(head, []byte("\x1f\x8b")) && (encoding == "gzip" || encoding == "x-gzip" || a.f.kind.isSymbols()) {
 		unpacked, e := gzip.NewReader(in)
 		if e != nil {
 			return nil, trouble("gzip: %v", e)
@@ -197,6 +223,11 @@ func (a *attempt) body(resp *http.Response) (*body, *failure) {
 		head, err = in.Peek(4)
 	}
 	switch {
+	case a.f.kind.isSymbols():
+		if bytes.HasPrefix(head, []byte("MODU")) {
+			return &body{in, size, max(size, resp.ContentLength, 0)}, nil
+		}
+		return nil, useless("no symbol file")
 	case locate.IsObject(head), a.f.kind.isSource() && (encoding == "" || encoding == "identity" || encoding == "gzip") && (err == nil || errors.Is(err, io.EOF)):
 		return &body{in, size, max(size, resp.ContentLength, 0)}, nil
 	case err != nil && !errors.Is(err, io.EOF):

@@ -190,7 +190,7 @@ func TestTwoClients(t *testing.T) {
 			all.Go(func() {
 				id := symsrc.BuildID("\x0a" + string(rune('0'+i)))
 				r := w.Fetch(context.Background(), id, Debuginfo)
-				if _, err := verifyFile(r.Path, id); r.Outcome != Found || err != nil {
+				if _, err := verifyFile(r.Path, key{id, Debuginfo}); r.Outcome != Found || err != nil {
 					t.Errorf("%+v %v", r, err)
 				}
 			})

@@ -1,6 +1,7 @@
 package debuginfod
 
 import (
+	"cmp"
 	"context"
 	"path"
 
@@ -37,7 +38,7 @@ func (f finder) Find(ctx context.Context, m symsrc.Module) *symsrc.Files {
 	if local == nil {
 		local = &symsrc.Files{ElfStatus: symsrc.NotFound, DebugStatus: symsrc.NotFound, Note: symsrc.NothingFound}
 	}
-	if complete(local) {
+	if complete(local) || local.Retry != nil { // or it is still looked for here
 		return local
 	}
 	got := f.client.Fetch(ctx, id, Debuginfo)
@@ -47,7 +48,32 @@ func (f finder) Find(ctx context.Context, m symsrc.Module) *symsrc.Files {
 	files := *local
 	files.Tried = append(local.Tried[:len(local.Tried):len(local.Tried)], got.Tried...)
 	merge(&files, got)
+	if got.Outcome != Pending && !complete(&files) && len(files.Symbols) == 0 {
+		f.symbols(ctx, m, id, &files)
+	}
 	return &files
+}
+
+// symbols asks stores for the symbol file of a module that has no debug information.
+func (f finder) symbols(ctx context.Context, m symsrc.Module, id symsrc.BuildID, files *symsrc.Files) {
+	kind := Symbols(cmp.Or(m.Member, m.Name))
+	if kind == "" || !f.client.hasStores() {
+		return
+	}
+	got := f.client.Fetch(ctx, id, kind)
+	files.Tried = append(files.Tried, got.Tried...)
+	switch got.Outcome {
+	case Found:
+		files.Symbols = []string{got.Path}
+	case Pending:
+		f.client.missed(key{id, kind}, path.Base(m.Name))
+		files.Retry, files.Came = got.News, got.Came
+		files.Note = join(files.Note, "debuginfod: "+got.Why)
+	case Failed:
+		if files.Retry == nil {
+			files.Retry = got.News
+		}
+	}
 }
 
 // complete reports whether servers cannot add anything.
@@ -87,7 +113,7 @@ func (f finder) lookAhead() {
 		m := c.announced[0]
 		c.announced = c.announced[1:]
 		c.mu.Unlock()
-		if local := f.next.Find(c.ctx, m); c.ctx.Err() == nil && (local == nil || !complete(local)) {
+		if local := f.next.Find(c.ctx, m); c.ctx.Err() == nil && (local == nil || !complete(local) && local.Retry == nil) {
 			c.fetch(key{m.BuildID, Debuginfo})
 		}
 	}

@@ -41,8 +41,8 @@ const (
 	maxBundled = 1 << 16
 	// largeBundle is the size from which on the user is told that a bundle is unpacked, in bytes.
 	largeBundle = 32 << 20
-	// peeked is how much of a file tells what it is: tar has its mark in the middle of the first block.
-	peeked = 512
+	// peeked is how much of a file tells what it is: tar and boot images have their marks in the middle of the first blocks.
+	peeked = 1024
 )
 
 // bundleHead are the first bytes of bundles.
@@ -217,7 +217,7 @@ func (b *bundle) read(in io.Reader, name string, depth int) error {
 		return err
 	}
 	switch {
-	case bytes.HasPrefix(head, elfHead):
+	case bytes.HasPrefix(head, elfHead), isBoot(head):
 		return b.write(r, name)
 	case depth == bundleDepth:
 		return nil

@@ -75,8 +75,8 @@ func theirs(data []byte) map[string][]byte {
 // and read again as the same.
 func FuzzTreeFile(f *testing.F) {
 	known := contents{
-		diskcache.Stamp{Device: 9, Inode: 1, Size: 2, Mtime: 3, Ctime: 4}: {{id: "\x01\x02", rank: debugInfo}, {id: "\x03", member: &member{name: "a.so", data: 40, packed: 9, size: 9, crc: 7}}},
-		diskcache.Stamp{Inode: 5, Size: 6, Mtime: 7, Ctime: 8}:            nil,
+		diskcache.Stamp{Device: 9, Inode: 1, Size: 2, Mtime: 3, Ctime: 4}: {path: "/s/a", list: []content{{id: "\x01\x02", rank: debugInfo}, {id: "\x03", member: &member{name: "a.so", data: 40, packed: 9, size: 9, crc: 7}}}},
+		diskcache.Stamp{Inode: 5, Size: 6, Mtime: 7, Ctime: 8}:            {},
 	}
 	f.Add(appendTree(nil, "/s", known))
 	f.Add(appendTree(nil, "", nil))
@@ -89,8 +89,8 @@ func FuzzTreeFile(f *testing.F) {
 			return
 		}
 		files := 0
-		for _, list := range known {
-			files += len(list)
+		for _, k := range known {
+			files += len(k.list)
 		}
 		if files > len(body) || len(known) > len(body) {
 			t.Fatalf("%d files with %d objects in %d bytes", len(known), files, len(body))

@@ -69,7 +69,7 @@ func (e *fileError) isZip() bool { return e.status == symsrc.UnsupportedCompress
 
 // isPacked reports whether the file is compressed in a way that is read.
 func (e *fileError) isPacked() bool {
-	return e.status == symsrc.UnsupportedCompressed && e.note != "zip" && !e.isFat()
+	return e.status == symsrc.UnsupportedCompressed && e.note != "zip" && !e.isFat() && !e.isBoot()
 }
 
 // archives are known formats that are not ELF, by their first bytes.
@@ -166,6 +166,9 @@ func (f *elfFile) magic() error {
 			if len(f.first) >= len(a.magic) && string(f.first[:len(a.magic)]) == a.magic {
 				return &fileError{status: symsrc.UnsupportedCompressed, note: a.note}
 			}
+		}
+		if err := kernelError(f.first); err != nil {
+			return err
 		}
 		return &fileError{status: symsrc.NotELF, note: "not an ELF file"}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"qss-filter/symsrc"
@@ -40,6 +41,8 @@ type index struct {
 	trees   []int // the number of files of each tree
 	byID    map[symsrc.BuildID][]*entry
 	byName  map[string][]*entry
+	// kernels are those in boot images. Their build IDs show when they are unpacked, and they have no symbols: none counts by its name alone.
+	kernels []*entry
 	// symbols are the symbol files that are not ELF files, by the beginning of the build ID, in the order of the walk.
 	symbols map[symsrc.BuildID][]symbolFile
 }
@@ -79,6 +82,10 @@ func (x *index) finish() {
 			x.byID[e.id] = append(x.byID[e.id], e)
 		}
 		base := filepath.Base(e.path)
+		if e.member != nil && e.member.isKernel() {
+			x.kernels = append(x.kernels, e)
+			continue
+		}
 		if e.member != nil {
 			base = e.member.base()
 		}
@@ -128,6 +135,7 @@ const (
 type lazyIndex struct {
 	trees trees
 	age   time.Duration // minAge, except in tests
+	ended atomic.Bool   // nobody waits any more
 
 	mu   sync.Mutex
 	last *indexRun // nil before the first
@@ -136,14 +144,18 @@ type lazyIndex struct {
 
 // indexRun is the making of an index, which is finished when done is closed.
 type indexRun struct {
-	done  chan struct{}
-	index *index
-	began time.Time
-	ended time.Time
+	known chan struct{} // closed when before is set
+	// before is what the trees had the last time: when another index was made, or another run of the program read them.
+	before *index
+	done   chan struct{}
+	index  *index
+	began  time.Time
+	ended  time.Time
 }
 
 func newLazyIndex(t trees) *lazyIndex {
 	x := &lazyIndex{trees: t, age: minAge, told: make(map[string]bool)}
+	x.trees.ended = &x.ended
 	problem := t.problem
 	x.trees.problem = func(msg string) { // runs do not overlap
 		if !x.told[msg] {
@@ -155,14 +167,28 @@ func newLazyIndex(t trees) *lazyIndex {
 }
 
 // get returns the index, or nil if ctx ends before it is made. Without directories it is empty.
-func (x *lazyIndex) get(ctx context.Context) *index {
+func (x *lazyIndex) get(ctx context.Context) *index { return x.run().wait(ctx) }
+
+// run returns the last making of the index.
+func (x *lazyIndex) run() *indexRun {
 	x.mu.Lock()
+	defer x.mu.Unlock()
 	if x.last == nil {
 		x.start()
 	}
-	run := x.last
-	x.mu.Unlock()
-	return run.wait(ctx)
+	return x.last
+}
+
+// before returns the index of what the trees had the last time, as long as the index is being made; nil if ctx ends before. Files may have
+// come, changed and gone since then.
+func (x *lazyIndex) before(ctx context.Context) *index {
+	run := x.run()
+	select {
+	case <-run.known:
+		return run.before
+	case <-ctx.Done():
+		return nil
+	}
 }
 
 // newer returns an index that was made after old, or nil if old is new enough or ctx ends before.
@@ -187,13 +213,43 @@ func (x *lazyIndex) newer(ctx context.Context, old *index) *index {
 
 // start starts to make the index. It is for all searches, so it does not end with the one that started it.
 func (x *lazyIndex) start() {
-	run := &indexRun{done: make(chan struct{}), began: time.Now()}
+	run := &indexRun{known: make(chan struct{}), done: make(chan struct{}), began: time.Now()}
+	t := x.trees
+	if x.last != nil {
+		run.before = x.last.index
+		close(run.known)
+	} else {
+		t.known = func(x *index) {
+			run.before = x
+			close(run.known)
+		}
+	}
 	x.last = run
 	go func() {
 		defer close(run.done)
-		run.index = x.trees.index()
+		run.index = t.index()
 		run.ended = time.Now()
 	}()
+}
+
+// endTime bounds how long the end of a run waits until an index is no longer made: a file system may not answer.
+const endTime = time.Second
+
+// close ends the making of the index, and waits until it has ended.
+func (x *lazyIndex) close() {
+	x.ended.Store(true)
+	x.mu.Lock()
+	run := x.last
+	x.mu.Unlock()
+	if run == nil {
+		return
+	}
+	enough := time.NewTimer(endTime)
+	defer enough.Stop()
+	select {
+	case <-run.done:
+	case <-enough.C:
+	}
 }
 
 // made returns the index if it is made, otherwise nil.

@@ -15,6 +15,7 @@
 package locate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"qss-filter/symsrc"
 )
@@ -56,6 +58,11 @@ type Options struct {
 	CacheDir string
 	// WorkDir is the directory of relative names; "" means the process's own.
 	WorkDir string
+	// Wait bounds how long all calls of Find together wait in vain; 0 is no bound. A search that takes longer goes on, and the answer to
+	// later calls is its result. Until then, it is what the places had when they were read the last time.
+	Wait time.Duration
+	// After bounds how long Await waits for such searches.
+	After time.Duration
 	// OnProblem, if not nil, is called once per cause with a problem of the search, such as a directory that cannot be read.
 	OnProblem func(msg string)
 }
@@ -74,8 +81,14 @@ type Locator struct {
 	nearby   *lazyIndex // of Options.Nearby
 	rootTree *lazyIndex // of Options.Rootfs
 
-	mu   sync.Mutex
-	memo map[symsrc.Module]*remembered
+	ctx    context.Context // of searches that nobody need wait for
+	cancel context.CancelFunc
+
+	mu    sync.Mutex
+	memo  map[symsrc.Module]*remembered
+	vain  time.Duration // that calls of Find have waited for searches that took longer
+	late  []*remembered // those searches, finished ones among them
+	hurry bool          // Await does not wait
 
 	dirs knownDirs // of roots
 
@@ -87,6 +100,10 @@ type Locator struct {
 type remembered struct {
 	done  chan struct{}
 	files *symsrc.Files
+	// before is the result of a search in what the trees had the last time, while they are read. It is set when known is closed.
+	before *symsrc.Files
+	known  chan struct{}
+	late   bool // some answer did not wait for it; Locator.mu guards it
 }
 
 // New checks that the named files exist. It returns a *symsrc.OptionError for a directory or an object that cannot be
@@ -103,6 +120,7 @@ func New(o Options) (*Locator, error) {
 		opt: o, roots: o.Rootfs, explicit: len(o.Rootfs) > 0,
 		memo: make(map[symsrc.Module]*remembered),
 	}
+	l.ctx, l.cancel = context.WithCancel(context.Background())
 	l.symbols = newLazyIndex(trees{dirs: o.Symbols, cacheDir: o.CacheDir, problem: l.opt.OnProblem})
 	l.nearby = newLazyIndex(trees{dirs: o.Nearby, cacheDir: o.CacheDir, problem: func(string) {}})
 	l.rootTree = newLazyIndex(trees{dirs: o.Rootfs, isRoot: true, cacheDir: o.CacheDir, problem: l.opt.OnProblem})
@@ -196,7 +214,8 @@ func (l *Locator) indexObjects() error {
 }
 
 // Find looks for the files of m, or returns the result of an earlier search, unless one of its files has changed. The result is
-// shared and must not be changed. If ctx ends first, its status is UnknownError and nothing is remembered.
+// shared and must not be changed. If ctx ends first, its status is UnknownError and nothing is remembered. If the search takes longer
+// than Options.Wait allows, the result has a Retry.
 func (l *Locator) Find(ctx context.Context, m symsrc.Module) *symsrc.Files {
 	if files := m.BuildID.Unreadable(); files != nil {
 		return files
@@ -207,10 +226,16 @@ func (l *Locator) Find(ctx context.Context, m symsrc.Module) *symsrc.Files {
 	if len(m.Member) > maxMemberName {
 		m.Member = ""
 	}
-	for ctx.Err() == nil {
+	for ctx.Err() == nil && l.ctx.Err() == nil {
 		r, mine := l.entry(m)
-		if mine {
+		switch {
+		case mine && l.opt.Wait > 0:
+			go l.run(l.ctx, m, r)
+		case mine:
 			l.run(ctx, m, r)
+		}
+		if !l.await(ctx, r) {
+			return r.unfinished()
 		}
 		select {
 		case <-r.done:
@@ -223,7 +248,105 @@ func (l *Locator) Find(ctx context.Context, m symsrc.Module) *symsrc.Files {
 	}
 	return &symsrc.Files{
 		ElfStatus: symsrc.UnknownError, DebugStatus: symsrc.UnknownError, Note: "search ended early",
-		Detail: context.Cause(ctx).Error(),
+		Detail: cmp.Or(context.Cause(ctx), context.Canceled).Error(),
+	}
+}
+
+// leastWait is how long a search is waited for after others have used up Options.Wait: one that need not read a tree is over by then.
+const leastWait = 5 * time.Millisecond
+
+// await waits for a search, or until ctx ends. It returns false if the search takes longer than it is waited for.
+func (l *Locator) await(ctx context.Context, r *remembered) bool {
+	if l.opt.Wait == 0 || r.over() {
+		return true
+	}
+	began := time.Now()
+	l.mu.Lock()
+	most, late := max(l.opt.Wait-l.vain, leastWait), r.late
+	l.mu.Unlock()
+	if late {
+		return false
+	}
+	enough := time.NewTimer(most)
+	defer enough.Stop()
+	select {
+	case <-r.done:
+		return true
+	case <-ctx.Done():
+		return true
+	case <-r.known:
+		began = time.Now() // it was not in vain
+	case <-enough.C:
+	}
+	l.mu.Lock()
+	first := len(l.late) == 0
+	if l.vain += time.Since(began); !r.late {
+		r.late, l.late = true, append(l.late, r)
+	}
+	l.mu.Unlock()
+	if first && !closedNow(r.known) && len(l.opt.Symbols) > 0 && l.symbols.made() == nil {
+		l.opt.OnProblem(strings.Join(l.opt.Symbols, " and ") + ": still being read; frames get the names that are there when it is done")
+	}
+	return false
+}
+
+// over reports whether a search is finished.
+func (r *remembered) over() bool { return closedNow(r.done) }
+
+// closedNow reports whether a channel is closed, on which nothing is sent.
+func closedNow(c chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// unfinished returns what is known of a module whose search goes on.
+func (r *remembered) unfinished() *symsrc.Files {
+	const note = "still being searched for"
+	files := symsrc.Files{ElfStatus: symsrc.UnknownError, DebugStatus: symsrc.UnknownError, Note: note, Detail: note}
+	files.Retry = func() bool { return closedNow(r.known) || r.over() }
+	if closedNow(r.known) {
+		files = *r.before
+		files.Retry = r.over
+	}
+	files.Came = func() bool { return r.over() && r.files != nil && r.files.Usable() }
+	return &files
+}
+
+// Hurry makes Await not wait. It may be called at any time.
+func (l *Locator) Hurry() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.hurry = true
+}
+
+// Await waits for searches that answers did not wait for, as Options.After says.
+func (l *Locator) Await() {
+	l.mu.Lock()
+	late := l.late
+	if l.late = nil; l.hurry {
+		late = nil
+	}
+	l.mu.Unlock()
+	enough := time.NewTimer(l.opt.After)
+	defer enough.Stop()
+	for _, r := range late {
+		select {
+		case <-r.done:
+		case <-enough.C:
+			return
+		}
+	}
+}
+
+// Close ends searches that go on. What they have read of trees is kept for the next run.
+func (l *Locator) Close() {
+	l.cancel()
+	for _, t := range [...]*lazyIndex{l.symbols, l.nearby, l.rootTree} {
+		t.close()
 	}
 }
 
@@ -237,7 +360,7 @@ func (l *Locator) entry(m symsrc.Module) (*remembered, bool) {
 	if len(l.memo) >= maxMemo {
 		clear(l.memo)
 	}
-	r := &remembered{done: make(chan struct{})}
+	r := &remembered{known: make(chan struct{}), done: make(chan struct{})}
 	m.Name, m.Member = strings.Clone(m.Name), strings.Clone(m.Member) // they may share memory with a large chunk of the log
 	l.memo[m] = r
 	return r, true
@@ -245,13 +368,37 @@ func (l *Locator) entry(m symsrc.Module) (*remembered, bool) {
 
 // run fills r, or removes it from the memo if ctx ends before.
 func (l *Locator) run(ctx context.Context, m symsrc.Module, r *remembered) {
-	files := newSearch(l, ctx, m).run()
+	defer close(r.done)
+	files := l.inPast(ctx, m)
+	if files != nil {
+		r.before = files
+		close(r.known)
+	}
+	if files == nil || !files.Usable() || files.DebugStatus != symsrc.OK {
+		files = newSearch(l, ctx, m).run()
+	}
 	if ctx.Err() == nil {
 		r.files = files
 	} else {
 		l.forget(m, r)
 	}
-	close(r.done)
+}
+
+// inPast looks for a module in what trees had the last time, if they are being read, or will be: a file that is still there is verified by
+// its build ID as any other. It returns nil if that cannot help.
+func (l *Locator) inPast(ctx context.Context, m symsrc.Module) *symsrc.Files {
+	if m.BuildID == "" || len(l.opt.Symbols) == 0 || l.symbols.made() != nil {
+		return nil
+	}
+	if past := l.symbols.before(ctx); past == nil || len(past.entries)+len(past.symbols) == 0 {
+		return nil
+	}
+	s := newSearch(l, ctx, m)
+	s.past = true
+	if files := s.run(); files.Usable() || len(files.Symbols) > 0 {
+		return files
+	}
+	return nil
 }
 
 // forget removes a search from the memo.

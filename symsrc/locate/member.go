@@ -145,6 +145,11 @@ func isPackedName(path string) bool { return compressed(path, 0).name != filepat
 // others, and a tree may have the thousands of modules of a kernel. Its build ID is not known then, and it is found by its name.
 func guessed(m *member) []content {
 	base := m.base()
+	if strings.HasPrefix(base, "vmlinuz") || strings.HasPrefix(base, "bzImage") {
+		kernel := *m
+		kernel.name, kernel.header = kernelName, kernelHeader
+		return []content{{rank: bare, member: &kernel}}
+	}
 	has := symbols
 	switch path.Ext(base) {
 	case ".debug", ".dbg":
@@ -180,7 +185,18 @@ func (m *member) unpacked(r io.ReaderAt) (in io.Reader, close func(), err error)
 	if close == nil {
 		close = func() {}
 	}
-	return in, close, err
+	if err != nil || !m.isKernel() {
+		return in, close, err
+	}
+	inner, closeInner, err := unpackKernel(in)
+	if closeInner == nil {
+		return inner, close, err
+	}
+	outer := close
+	return inner, func() {
+		closeInner()
+		outer()
+	}, err
 }
 
 // unpackingReader reads the beginning of an unpacked stream. It keeps what it has read.
@@ -259,6 +275,8 @@ func contentsOf(f *regularFile, path string, named bool) ([]content, error) {
 		return archiveContents(f, f.Size), nil
 	case fe.isFat():
 		return fatContents(f, fatMember(path, f.Size)), nil
+	case fe.isBoot():
+		return []content{{rank: bare, member: kernelIn(path, f.Size)}}, nil
 	case fe.isPacked() && isPackedName(path):
 		m := compressed(path, f.Size)
 		if fe.note == "xz" && !named {
@@ -268,6 +286,8 @@ func contentsOf(f *regularFile, path string, named bool) ([]content, error) {
 			return []content{{id: id.id, rank: id.rank, arch: id.arch, member: &m}}, nil
 		} else if classify(err).isFat() {
 			return fatMembers(&budgetReader{f, maxArchiveRead}, &m), nil
+		} else if classify(err).isBoot() {
+			return []content{{rank: bare, member: kernelIn(path, f.Size)}}, nil
 		}
 	case fe.status == symsrc.ReadError:
 		return nil, err

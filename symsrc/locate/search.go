@@ -36,6 +36,7 @@ type search struct {
 	arch    string // see symsrc.Module.Arch
 	wantOf  string // its source, for messages
 	verdict pair
+	past    bool // trees are not read: what they had the last time counts
 }
 
 func newSearch(l *Locator, ctx context.Context, m symsrc.Module) *search {
@@ -117,6 +118,9 @@ func (s *search) byID() {
 		})
 	}
 	s.mapped()
+	if s.past { // the trees are better
+		return
+	}
 	if len(s.l.opt.Nearby) > 0 && !s.complete() {
 		s.inTrees(s.l.nearby)
 	}
@@ -148,10 +152,13 @@ func (s *search) indexed(x *index) {
 }
 
 // candidates returns the files of the build ID in an index. If there are none, these are packed ones of the module's name, whose build IDs
-// show when they are unpacked.
+// show when they are unpacked. A module without a name may be the kernel in any boot image.
 func (s *search) candidates(x *index) []*entry {
 	if list := x.byID[s.want]; len(list) > 0 {
 		return list
+	}
+	if (s.name.base == kernelName || s.name.base == "" && s.arch == "") && len(x.kernels) > 0 {
+		return x.kernels
 	}
 	return slices.DeleteFunc(x.named(s.name), func(e *entry) bool { return e.id != "" || e.member == nil || e.member.packing != whole })
 }
@@ -159,6 +166,10 @@ func (s *search) candidates(x *index) []*entry {
 // inTrees tries the files of the build ID in directory trees. If there are none, the trees are read again, but not too often:
 // the module may have been built in the meantime.
 func (s *search) inTrees(t *lazyIndex) {
+	if s.past {
+		s.indexed(t.before(s.ctx))
+		return
+	}
 	x := t.get(s.ctx)
 	s.wholeIn(x)
 	if x != nil && len(s.candidates(x)) == 0 {

@@ -69,7 +69,11 @@ func (s *search) symbolFiles(files *symsrc.Files) {
 		s.store(dir, files)
 	}
 	if len(s.l.opt.Symbols) > 0 {
-		s.indexedSymbols(s.l.symbols.get(s.ctx), files)
+		if s.past {
+			s.indexedSymbols(s.l.symbols.before(s.ctx), files)
+		} else {
+			s.indexedSymbols(s.l.symbols.get(s.ctx), files)
+		}
 	}
 	var beside []place
 	if e := s.verdict.elf; e != nil && e.place.member == nil {
@@ -96,7 +100,11 @@ func (s *search) indexedSymbols(x *index, files *symsrc.Files) {
 		return
 	}
 	for _, f := range x.symbols[s.want.Cut()] {
-		if f.Of(s.want) && len(files.Symbols) < maxSame {
+		switch {
+		case !f.Of(s.want) || len(files.Symbols) >= maxSame:
+		case s.past:
+			_ = s.symbolsAt(place{path: f.path}, files) // if it is still that file
+		default:
 			files.Symbols = append(files.Symbols, f.path)
 		}
 	}

@@ -24,13 +24,24 @@ type content struct {
 	arch   string            // see ident
 }
 
-// contents are the ELF files in the files of a tree; none for a file without any.
-type contents map[diskcache.Stamp][]content
+// contents are what is known of the files of a tree. A file without ELF files has no path there.
+type contents map[diskcache.Stamp]foundFile
+
+// files returns those that are or contain ELF files, as they were then.
+func (known contents) files() (list []foundFile) {
+	for _, k := range known {
+		if len(k.list) > 0 {
+			list = append(list, k)
+		}
+	}
+	sortFound(list)
+	return list
+}
 
 // A cache file has the contents of one tree. If it is not complete, or is of another user, version or tree, the tree is read
 // again.
 const (
-	cacheMagic = "qss-filter symbol tree 5\n"
+	cacheMagic = "qss-filter symbol tree 6\n"
 	// maxCacheFile bounds one of them: about two million files.
 	maxCacheFile = 64 << 20
 	// maxCacheFiles bounds the remembered trees.

@@ -15,10 +15,10 @@ import (
 // indexOf indexes a directory with all files in it taken for settled.
 func indexOf(t testing.TB, dir, cacheDir string) (*index, *treeWalk) {
 	t.Helper()
-	w := newTreeWalk(false, loadTree(cacheDir, dir))
+	w := newTreeWalk(dir, false, loadTree(cacheDir, dir))
 	w.keeps, w.unsettled = true, time.Now().Add(time.Hour).UnixNano()
 	x := newIndex()
-	x.addTree(0, w.run(dir, 2))
+	x.addTree(0, w.run(2))
 	x.finish()
 	if !w.same() {
 		if err := saveTree(cacheDir, dir, w.contents()); err != nil {
@@ -151,7 +151,7 @@ func TestTreeCacheDamaged(t *testing.T) {
 func TestTreeCacheBounded(t *testing.T) {
 	c := t.TempDir()
 	for i := range maxCacheFiles + 5 {
-		if err := saveTree(c, filepath.Join("/tree", string(rune('a'+i))), contents{{Inode: 1}: nil}); err != nil {
+		if err := saveTree(c, filepath.Join("/tree", string(rune('a'+i))), contents{{Inode: 1}: {}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -185,10 +185,10 @@ func TestTreeCacheDevices(t *testing.T) {
 	one := diskcache.Stamp{Device: 1, Inode: 7, Size: 100, Mtime: 1, Ctime: 1}
 	other := one
 	other.Device = 2
-	if err := saveTree(c, "/tree", contents{one: {{id: "one"}}, other: {{id: "other"}}}); err != nil {
+	if err := saveTree(c, "/tree", contents{one: {list: []content{{id: "one"}}}, other: {list: []content{{id: "other"}}}}); err != nil {
 		t.Fatal(err)
 	}
-	if known := loadTree(c, "/tree"); len(known) != 2 || known[one][0].id != "one" || known[other][0].id != "other" {
+	if known := loadTree(c, "/tree"); len(known) != 2 || known[one].list[0].id != "one" || known[other].list[0].id != "other" {
 		t.Errorf("%v", known)
 	}
 }

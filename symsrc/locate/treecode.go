@@ -8,18 +8,21 @@ import (
 	"qss-filter/symsrc/macho"
 )
 
-// The body of a cache file: the tree's path, then for each file its stamp, the number of its ELF files, and these. Numbers
-// are varints; strings come after their length.
+// The body of a cache file: the tree's path, then for each file its stamp, the number of its ELF files, and, if there are any, its path and
+// these. Numbers are varints; strings come after their length.
 
 // appendTree appends the body of a cache file.
 func appendTree(b []byte, root string, known contents) []byte {
 	b = appendText(b, root)
-	for s, list := range known {
+	for s, k := range known {
 		b = binary.AppendUvarint(binary.AppendUvarint(b, s.Device), s.Inode)
-		for _, v := range [...]int64{s.Size, s.Mtime, s.Ctime, int64(len(list))} {
+		for _, v := range [...]int64{s.Size, s.Mtime, s.Ctime, int64(len(k.list))} {
 			b = binary.AppendVarint(b, v)
 		}
-		for _, c := range list {
+		if len(k.list) > 0 {
+			b = appendText(b, k.path)
+		}
+		for _, c := range k.list {
 			b = appendText(appendText(append(b, c.code()), string(c.id)), c.arch)
 			b = appendMember(b, c.member)
 		}
@@ -73,7 +76,10 @@ func (r *treeReader) contents() contents {
 		if n < 0 || n > int64(len(r.b)) {
 			return nil
 		}
-		var list []content
+		var k foundFile
+		if n > 0 {
+			k.path = r.text()
+		}
 		for range n {
 			if r.bad {
 				return nil
@@ -82,9 +88,9 @@ func (r *treeReader) contents() contents {
 			c.id, c.arch = symsrc.BuildID(r.text()), r.text()
 			c.member = r.member()
 			r.bad = r.bad || !ok
-			list = append(list, c)
+			k.list = append(k.list, c)
 		}
-		known[s] = list
+		known[s] = k
 	}
 	if r.bad {
 		return nil
@@ -101,7 +107,9 @@ func (r *treeReader) member() *member {
 	m.header, m.data, m.packed, m.size, m.crc = r.varint(), r.varint(), r.varint(), r.varint(), uint32(r.varint())
 	m.slice = macho.Slice{Offset: r.varint(), Size: r.varint(), Arch: r.text()}
 	r.bad = r.bad || m.slice.Offset < 0 || m.slice.Size < 0 || m.packing == stored && !m.sliceFits()
-	r.bad = r.bad || m.packing > whole || m.packing != whole && m.header < 0 || m.data < max(0, m.header) || m.size <= 0 || m.packed <= 0
+	// The architectures of a Mach-O file have no header, nor has what a compressed file has in it.
+	headless := m.packing == whole || m.packing == stored && m.slice.Size > 0
+	r.bad = r.bad || m.packing > whole || m.header < 0 && !headless || m.data < max(0, m.header) || m.size <= 0 || m.packed <= 0
 	return m
 }
 

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"qss-filter/symsrc/diskcache"
@@ -21,6 +23,10 @@ type trees struct {
 	cacheDir string // for their cache files; "" for none
 	problem  func(string)
 	workers  int // 0: one for each core
+	// known, if not nil, is called before the trees are read with what they had the last time.
+	known func(*index)
+	// ended is set when nobody waits for the trees any more.
+	ended *atomic.Bool
 }
 
 const (
@@ -33,39 +39,67 @@ const (
 
 // index indexes every regular ELF file below the directories, and those in archives, on all cores. It reports each
 // tree with directories that cannot be read. It skips the host's own root file system, which is too large for
-// a search.
+// a search. It is nil if t.ended was set before: what was read until then is kept for the next time.
 func (t *trees) index() *index {
-	x := newIndex()
+	walks := make([]*treeWalk, len(t.dirs))
 	for i, dir := range t.dirs {
 		abs, err := filepath.Abs(dir)
 		host := err == nil && abs == string(filepath.Separator)
-		if host && t.isRoot {
+		if !host || !t.isRoot {
+			walks[i] = newTreeWalk(dir, host || t.isRoot, loadTree(t.cacheDir, abs))
+			walks[i].root, walks[i].ended = abs, t.ended
+		}
+	}
+	if t.known != nil {
+		t.known(indexed(walks, func(w *treeWalk) []foundFile { return w.known.files() }))
+	}
+	x := indexed(walks, t.read)
+	if t.ended != nil && t.ended.Load() {
+		return nil
+	}
+	return x
+}
+
+// indexed returns the index of what files returns for each tree; nil stands for one that is not read.
+func indexed(walks []*treeWalk, files func(*treeWalk) []foundFile) *index {
+	x := newIndex()
+	for i, w := range walks {
+		if w == nil {
 			x.trees = append(x.trees, 0)
 			continue
 		}
-		w := newTreeWalk(host || t.isRoot, loadTree(t.cacheDir, abs))
-		w.keeps, w.unsettled = t.cacheDir != "", time.Now().Add(-settle).UnixNano()
-		list := w.run(dir, cmp.Or(t.workers, runtime.GOMAXPROCS(0)))
-		if w.denied > 0 {
-			t.problem(fmt.Sprintf("search %s: %d directories cannot be read, the first: %v", dir, w.denied, w.problem))
-		}
-		if w.keeps && !w.same() {
-			if err := saveTree(t.cacheDir, abs, w.contents()); err != nil {
-				t.problem(fmt.Sprintf("keep the index of %s: %v", dir, err))
-			}
-		}
-		x.addTree(i, list)
+		x.addTree(i, files(w))
 	}
 	x.finish()
 	return x
 }
 
+// read reads a tree.
+func (t *trees) read(w *treeWalk) []foundFile {
+	if w.stopped() {
+		return nil
+	}
+	w.keeps, w.unsettled = t.cacheDir != "", time.Now().Add(-settle).UnixNano()
+	list := w.run(cmp.Or(t.workers, runtime.GOMAXPROCS(0)))
+	if w.denied > 0 {
+		t.problem(fmt.Sprintf("search %s: %d directories cannot be read, the first: %v", w.dir, w.denied, w.problem))
+	}
+	if w.keeps && !w.same() {
+		if err := saveTree(t.cacheDir, w.root, w.contents()); err != nil {
+			t.problem(fmt.Sprintf("keep the index of %s: %v", w.dir, err))
+		}
+	}
+	return list
+}
+
 // treeWalk reads a directory tree: workers take directories, or parts of large ones, and add further ones.
 type treeWalk struct {
+	dir, root string   // as it was named, and its absolute path
 	keeps     bool     // the result is saved for the next time
 	isRoot    bool     // the tree is a root file system: its links would lead out of it, and its /proc may be in use
 	known     contents // from the last time
 	unsettled int64    // files that changed after this, in nanoseconds since 1970, are not saved
+	ended     *atomic.Bool
 
 	mu   sync.Mutex
 	more sync.Cond // signals that there are jobs, or that there will be none
@@ -97,36 +131,47 @@ type foundFile struct {
 // settled is a file that its stamp identifies.
 type settled struct {
 	diskcache.Stamp
-	list []content
+	foundFile
 }
 
-func newTreeWalk(isRoot bool, known contents) *treeWalk {
-	w := &treeWalk{isRoot: isRoot, known: known}
+func newTreeWalk(dir string, isRoot bool, known contents) *treeWalk {
+	w := &treeWalk{dir: dir, isRoot: isRoot, known: known}
 	w.more.L = &w.mu
 	return w
 }
 
 // run walks the tree and returns its files with ELF files, in the order of a walk over sorted directories.
-func (w *treeWalk) run(dir string, workers int) []foundFile {
-	w.jobs = []job{{dir: dir}}
+func (w *treeWalk) run(workers int) []foundFile {
+	w.jobs = []job{{dir: w.dir}}
 	var wg sync.WaitGroup
 	for range workers - 1 {
 		wg.Go(w.work)
 	}
 	w.work()
 	wg.Wait()
-	slices.SortFunc(w.found, func(a, b foundFile) int { return comparePaths(a.path, b.path) })
+	sortFound(w.found)
 	return w.found
 }
 
-// same reports whether the saved contents need no update.
-func (w *treeWalk) same() bool { return w.fresh == 0 && len(w.seen) >= len(w.known) }
+// sortFound sorts files in the order of a walk over sorted directories.
+func sortFound(list []foundFile) {
+	slices.SortFunc(list, func(a, b foundFile) int { return comparePaths(a.path, b.path) })
+}
 
-// contents returns what is saved for the next time.
+// stopped reports whether the walk is to end early.
+func (w *treeWalk) stopped() bool { return w.ended != nil && w.ended.Load() }
+
+// same reports whether the saved contents need no update.
+func (w *treeWalk) same() bool { return w.fresh == 0 && (w.stopped() || len(w.seen) >= len(w.known)) }
+
+// contents returns what is saved for the next time: after an early end, with what was known before.
 func (w *treeWalk) contents() contents {
 	known := make(contents, len(w.seen))
+	if w.stopped() {
+		maps.Copy(known, w.known)
+	}
 	for _, s := range w.seen {
-		known[s.Stamp] = s.list
+		known[s.Stamp] = s.foundFile
 	}
 	return known
 }
@@ -150,7 +195,7 @@ func comparePaths(a, b string) int {
 
 // work does jobs until there are none and no worker can add one.
 func (w *treeWalk) work() {
-	mine := treeWalk{keeps: w.keeps, isRoot: w.isRoot, known: w.known, unsettled: w.unsettled}
+	mine := treeWalk{keeps: w.keeps, isRoot: w.isRoot, known: w.known, unsettled: w.unsettled, ended: w.ended}
 	for {
 		w.mu.Lock()
 		for len(w.jobs) == 0 && w.busy > 0 {
@@ -167,10 +212,13 @@ func (w *treeWalk) work() {
 		w.mu.Unlock()
 
 		mine.jobs = mine.jobs[:0]
-		if j.files == nil {
+		if j.files == nil && !w.stopped() {
 			j.files = mine.list(j)
 		}
 		for _, e := range j.files {
+			if w.stopped() {
+				break
+			}
 			mine.file(filepath.Join(j.dir, e.Name()), e.Type() != 0)
 		}
 
@@ -243,28 +291,33 @@ func readDir(dir string) ([]fs.DirEntry, error) {
 // file adds the ELF files that a file is or contains.
 func (w *treeWalk) file(path string, link bool) {
 	var s diskcache.Stamp
-	var list []content
+	var k foundFile
 	known := false
 	if len(w.known) > 0 {
 		var err error
 		if s, err = diskcache.StampAt(path, link); err != nil {
 			return
 		}
-		list, known = w.known[s]
+		k, known = w.known[s]
 	}
 	if !known {
 		var err error
-		if s, list, err = read(path, link, false); err != nil {
+		if s, k.list, err = read(path, link, false); err != nil {
 			return
 		}
 	}
+	if len(k.list) > 0 && k.path != path {
+		if _, err := os.Lstat(k.path); err != nil { // otherwise it is another link to the file
+			k.path, known = path, false
+		}
+	}
 	if w.keeps && max(s.Mtime, s.Ctime) < w.unsettled {
-		w.seen = append(w.seen, settled{s, list})
+		w.seen = append(w.seen, settled{s, k})
 		if !known {
 			w.fresh++
 		}
 	}
-	if len(list) > 0 {
-		w.found = append(w.found, foundFile{path, list})
+	if len(k.list) > 0 {
+		w.found = append(w.found, foundFile{path, k.list})
 	}
 }

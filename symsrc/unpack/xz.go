@@ -18,7 +18,7 @@ import (
 )
 
 // xzReader decompresses concatenated .xz streams (the .xz file format 1.2.1) whose dictionaries have at most MaxWindow bytes: they are
-// allocated before anything is decompressed. LZMA2 is the only supported filter.
+// allocated before anything is decompressed. LZMA2 is supported, alone or behind the filter for code of x86, as kernels are packed.
 type xzReader struct {
 	in       *bufio.Reader
 	sum      hash.Hash32 // CRC of the current block header or index
@@ -136,7 +136,7 @@ func (x *xzReader) beginBlock(size int) error {
 	if x.sum.Sum32() != numbers.LittleEndian.Uint32(h[len(h)-4:]) {
 		return errXZ
 	}
-	const lzma2 = 0x21
+	const lzma2, forX86 = 0x21, 4
 	fields := h[1 : len(h)-4]
 	for _, present := range [...]bool{h[0]&0x40 != 0, h[0]&0x80 != 0} { // compressed and uncompressed size
 		if present {
@@ -147,7 +147,11 @@ func (x *xzReader) beginBlock(size int) error {
 			fields = fields[n:]
 		}
 	}
-	if h[0]&0x3f != 0 || len(fields) < 3 || fields[0] != lzma2 || fields[1] != 1 || fields[2] > 40 {
+	filtered := h[0]&0x3f == 1 && len(fields) >= 2 && fields[0] == forX86 && fields[1] == 0
+	if filtered {
+		fields = fields[2:]
+	}
+	if h[0]&0x3f != 0 && !filtered || len(fields) < 3 || fields[0] != lzma2 || fields[1] != 1 || fields[2] > 40 {
 		return errXZ
 	}
 	dict := uint64(1<<32 - 1) // §5.3.1
@@ -160,7 +164,9 @@ func (x *xzReader) beginBlock(size int) error {
 	x.blocks++
 	x.n = 0
 	r, err := lzma.Reader2Config{DictCap: max(int(dict), lzma.MinDictCap)}.NewReader2(xzBody{x}) // it does not read past the block
-	x.block = r
+	if x.block = r; filtered && err == nil {
+		x.block = newX86Reader(r)
+	}
 	switch x.check = nil; x.checkID {
 	case 1:
 		x.check = crc32.NewIEEE()

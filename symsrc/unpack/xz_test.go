@@ -6,6 +6,8 @@ import (
 	numbers "encoding/binary"
 	"hash/crc32"
 	"io"
+	"math/rand/v2"
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -90,7 +92,7 @@ func TestXZPeer(t *testing.T) {
 		t.Skip("xz is not installed")
 	}
 	text := strings.Repeat("a line of a log, 0123456789\n", 20000)
-	for _, flags := range []string{"-0", "-9e", "-T2 --block-size=50000", "--check=sha256", "--check=none", "--lzma2=dict=4KiB,lc=0,pb=0"} {
+	for _, flags := range []string{"-0", "-9e", "-T2 --block-size=50000", "--check=sha256", "--check=none", "--lzma2=dict=4KiB,lc=0,pb=0", "--x86 --lzma2=preset=6", "--check=crc32 --x86 --lzma2=dict=1MiB --block-size=70000"} {
 		cmd := exec.Command("xz", append(strings.Fields(flags), "-c")...)
 		cmd.Stdin = strings.NewReader(text)
 		b, err := cmd.Output()
@@ -99,6 +101,33 @@ func TestXZPeer(t *testing.T) {
 		}
 		if got, err := unxz(b); got != text || err != nil {
 			t.Errorf("%s: %d bytes, %v", flags, len(got), err)
+		}
+	}
+}
+
+// TestX86Peer undoes the filter for code of x86 on real code, and on bytes in which opcodes and operands overlap in all ways.
+func TestX86Peer(t *testing.T) {
+	if _, err := exec.LookPath("xz"); err != nil {
+		t.Skip("xz is not installed")
+	}
+	self, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		t.Skip(err)
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	dense := make([]byte, 300_000)
+	for i := range dense {
+		dense[i] = [...]byte{0xe8, 0xe9, 0, 0xff, 1, 0xfe, 0x90, byte(random.Uint32())}[random.IntN(8)]
+	}
+	for name, text := range map[string][]byte{"code": self[:min(len(self), 4<<20)], "dense": dense, "short": []byte("\xe8\x00\x00"), "five": []byte("\xe8\x05\x00\x00\x00")} {
+		cmd := exec.Command("xz", "--x86", "--lzma2=preset=1", "-c")
+		cmd.Stdin = bytes.NewReader(text)
+		b, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := unxz(b); got != string(text) || err != nil {
+			t.Errorf("%s: %d of %d bytes, %v", name, len(got), len(text), err)
 		}
 	}
 }

@@ -123,12 +123,15 @@ func (p *Program) variables() (all []setting) {
 	return all
 }
 
+// schemes are those of the URLs that a list may have.
+var schemes = [...]string{"http", "https", "s3", "gs"}
+
 // splitList splits a list as in PATH. The colons of a URL, behind its scheme and before its port, separate nothing.
 func splitList(text string) (list []string) {
 	for _, part := range filepath.SplitList(text) {
 		if n := len(list) - 1; n >= 0 {
 			scheme, rest, isURL := strings.Cut(list[n], "://")
-			begins := (scheme == "http" || scheme == "https") && !isURL && strings.HasPrefix(part, "//")
+			begins := slices.Contains(schemes[:], scheme) && !isURL && strings.HasPrefix(part, "//")
 			_, host, is6 := strings.Cut(rest, "]")
 			if !is6 {
 				host = rest

@@ -325,6 +325,7 @@ func TestSplitList(t *testing.T) {
 		"http://localhost:8002/x:https://b:/c": {"http://localhost:8002/x", "https://b", "/c"},
 		"http://a:8/x:9":                       {"http://a:8/x", "9"},
 		"http:/b":                              {"http", "/b"},
+		"s3://b/x:gs://c:/d":                   {"s3://b/x", "gs://c", "/d"},
 		"http://[::1]:80/x:b":                  {"http://[::1]:80/x", "b"},
 	} {
 		if got := splitList(text); !slices.Equal(got, want) {
