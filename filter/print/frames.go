@@ -258,7 +258,7 @@ func (w *Text) oneFrame(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve
 				b = append(appendNumber(append(b, '#'), fr.Num.Of(s.Text), n), ' ')
 				b = append(append(b, fr.Addr.Of(s.Text)...), " in "...)
 			}
-			return w.appendSentence(b, a)
+			return w.appendModule(w.appendSentence(b, a), a)
 		})
 	}
 	pos, end := max(s.Left, fr.Whole.Start), max(s.Left, fr.Whole.End)
