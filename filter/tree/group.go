@@ -287,13 +287,20 @@ func (g *group) own() *place {
 	return first
 }
 
-// title returns the name of the first function that is the program's own, or of the first one.
+// title returns the name of the first function that is the program's own, or otherwise of that which the signature begins with: it is of a
+// dependency, if one is there, and not of an allocator or of what has printed the stack.
 func (g *group) title() string {
 	if p := g.own(); p != nil {
 		return p.name()
 	}
 	if len(g.shown) == 0 {
 		return unknownName
+	}
+	first, _, _ := strings.Cut(g.signature, triage.Between)
+	for i := range g.shown {
+		if p := &g.shown[i]; p.Func != "" && triage.Name(p.Func) == first {
+			return p.name()
+		}
 	}
 	return g.shown[0].name()
 }

@@ -270,6 +270,24 @@ func TestOneBug(t *testing.T) {
 	}
 }
 
+// TestTitle has stacks without a function of the program's own: the title is of the first that is not an allocator's or of what has printed
+// the stack.
+func TestTitle(t *testing.T) {
+	b := newBatch(t, map[string]string{
+		"dependency": "#0 0x1 in operator new(unsigned long) /x/compiler-rt/n.cc:1:1\n#1 0x2 in zip::open(int) /b/third_party/zip.cc:5:1\n#2 0x3 in std::f() /usr/include/c++/12/f.h:1:1\n",
+		"fuchsia": "   #0    0x1 in __sanitizer_print_stack_trace ../x/compiler-rt/a.cc:86 <libclang_rt.asan.so>+0x1\n" +
+			"   #1    0x2 in _$LT$std..a..B$u20$as$u20$core..fmt..Display$GT$::fmt::h50f7b755f1835a1b rustlib/src/b.rs:45 <>+0xb8bff\n" +
+			"   #2    0x3 in app::f::h50f7b755f1835a1b ./src/lib.rs:22 <>+0xb8bf0\n",
+		"none": "#0 0x1 in runtime.raise /usr/lib/go/src/runtime/a.s:1 (/a+0x1)\n",
+	})
+	b.opt.HTML = filepath.Join(b.out, "page.html")
+	b.run(t, nil)
+	const want = "1 × zip::open(int) [1: dependency:1×1]\n1 × app::f lib.rs:22 [1: fuchsia:1×1]\n1 × runtime.raise [1: none:1×1]\n"
+	if got := outline(t, b.file(t, "page.html")); got != want {
+		t.Errorf("the page has\n%s\nwant\n%s", got, want)
+	}
+}
+
 // TestMirror has the names of outputs that are those of the logs, and what these must not replace.
 func TestMirror(t *testing.T) {
 	text := frame(0, "/a.so", 2)
