@@ -29,6 +29,8 @@ type renderer struct {
 	// a stack.
 	rows            []rowMark
 	marked, sourced bool
+	// only is 1 more than the index of the function that the frame at hand is about, 0 for all of its functions.
+	only int
 	// Code is whether source files were there.
 	Code seenSources
 	// digits, placeText and placeEnds are scratch memory for a number and the text of one answer.
