@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unique"
 
 	"qss-filter/filter/print"
 	"qss-filter/filter/resolve"
@@ -37,7 +38,7 @@ type group struct {
 	log, id, line int
 	file          string
 	functions     int
-	shown         []place
+	shown         []frameHandle
 	about         triage.Headline // of the first stack
 	heads         heads
 	signature     string
@@ -256,19 +257,17 @@ type GroupSummary struct {
 	Kind      string `json:"kind,omitempty"`
 }
 
-func summarize(list []*group) []GroupSummary {
-	all := make([]GroupSummary, len(list))
-	for i, g := range list {
-		all[i] = GroupSummary{g.count, g.file, g.id, g.line, g.names(), g.signature, g.about.Text, g.about.Kind}
-	}
-	return all
+// summary returns the group as summary.json has it.
+func (g *group) summary() *GroupSummary {
+	return &GroupSummary{g.count, g.file, g.id, g.line, g.names(), g.signature, g.about.Text, g.about.Kind}
 }
 
 // names returns the functions of the stacks, innermost first.
 func (g *group) names() []string {
 	names := make([]string, len(g.shown))
 	for i := range g.shown {
-		names[i] = g.shown[i].name()
+		p := g.shown[i].Value()
+		names[i] = p.name()
 	}
 	return names
 }
@@ -277,11 +276,11 @@ func (g *group) names() []string {
 func (g *group) own() *place {
 	var first *place
 	for i := range g.shown {
-		switch p := &g.shown[i]; {
+		switch p := g.shown[i].Value(); {
 		case p.own && p.Func != "":
-			return p
+			return &p
 		case p.own && first == nil:
-			first = p
+			first = &p
 		}
 	}
 	return first
@@ -298,11 +297,12 @@ func (g *group) title() string {
 	}
 	first, _, _ := strings.Cut(g.signature, triage.Between)
 	for i := range g.shown {
-		if p := &g.shown[i]; p.Func != "" && triage.Name(p.Func) == first {
+		if p := g.shown[i].Value(); p.Func != "" && triage.Name(p.Func) == first {
 			return p.name()
 		}
 	}
-	return g.shown[0].name()
+	p := g.shown[0].Value()
+	return p.name()
 }
 
 // name returns the function, followed by the module in parentheses if there is no name or only the log has it.
@@ -357,7 +357,7 @@ type stack struct {
 	text   []byte
 	// key is the hash of the functions, by which stacks are grouped; shown are the first shownFrames functions.
 	key   maphash.Hash
-	shown []place
+	shown []frameHandle
 	// about is what the log says of the stack.
 	about     triage.Headline
 	signature triage.Signature
@@ -365,6 +365,9 @@ type stack struct {
 	fault   *stack
 	sources []sourceAt
 }
+
+// frameHandle stands for a place: stacks have the same few functions, and each is in memory once.
+type frameHandle = unique.Handle[place]
 
 // place is a function of a stack, as it is shown for its group.
 type place struct {

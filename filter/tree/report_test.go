@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unique"
 
 	"qss-filter/filter"
 	"qss-filter/filter/resolve"
@@ -202,8 +203,15 @@ func TestPageOfReport(t *testing.T) {
 	}
 }
 
+// wholeData is the data of a page.
+type wholeData struct {
+	Bugs   []*pageBug `json:"bugs"`
+	Frames [][5]any   `json:"frames"`
+	pageData
+}
+
 // dataOf returns the data of a page.
-func dataOf(t *testing.T, page string) (data pageData) {
+func dataOf(t *testing.T, page string) (data wholeData) {
 	t.Helper()
 	_, text, _ := strings.Cut(page, `id="data">`)
 	text, _, _ = strings.Cut(text, "</script>")
@@ -383,12 +391,15 @@ func TestNamelessGroups(t *testing.T) {
 
 // TestHostilePage checks that names with HTML are escaped.
 func TestHostilePage(t *testing.T) {
-	r := &Report{title: "<script>alert(1)</script>", groups: newGroups(), link: func(log string) string { return log }}
+	r := &Report{title: "<script>alert(1)</script>\x00", groups: newGroups(), link: func(log string) string { return log }}
 	var b bytes.Buffer
-	list := []*group{{count: 1, file: "</script><b>", shown: []place{{Func: "operator<<<img src=x>", File: "\"'>"}},
+	list := []*group{{count: 1, file: "</script><b>", shown: []frameHandle{unique.Make(place{Func: "operator<<<img src=x>", File: "\"'>"})},
 		about: triage.Headline{Text: "<img src=y>", Kind: "<img src=z>"}, signature: "</script><b>", logs: []groupLog{{name: "javascript:alert(1)"}, {name: "</script><b>"}}}}
 	if err := r.writePage(&b, list, nil); err != nil {
 		t.Fatal(err)
+	}
+	if strings.Contains(b.String(), "\x00") {
+		t.Error("the page has a NUL")
 	}
 	if got := dataOf(t, b.String()).Logs[0][1]; got != "./javascript:alert(1)" {
 		t.Errorf("the link is %q", got)
