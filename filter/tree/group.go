@@ -319,14 +319,14 @@ func (p *place) name() string {
 // writeGroups writes groups.tsv.
 func (r *Report) writeGroups(w io.Writer, list []*group) error {
 	b := bufio.NewWriter(w)
-	b.WriteString("count\tfile\tstack_id\tstart_line\tdepth\tfunctions\tsignature\theadline\n")
+	b.WriteString("count\tfile\tstack_id\tstart_line\tdepth\tfunctions\tsignature\theadline\tkind\n")
 	var row []byte
 	for _, g := range list {
 		row = append(strconv.AppendInt(row[:0], int64(g.count), 10), '\t')
 		row = append(row, g.file...)
 		row = appendInt(appendInt(appendInt(row, g.id), g.line), g.functions)
 		row = appendField(row, strings.Join(g.names(), " < "))
-		row = appendField(appendField(row, g.signature), g.about.Text)
+		row = appendField(appendField(appendField(row, g.signature), g.about.Text), g.about.Kind)
 		b.Write(append(row, '\n'))
 	}
 	return b.Flush()

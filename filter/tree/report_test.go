@@ -155,7 +155,7 @@ func TestGroups(t *testing.T) {
 	b := newBatch(t, map[string]string{"b": other + one + one, "a": one})
 	b.opt.Group, b.opt.HTML = true, filepath.Join(b.out, "page.html")
 	b.run(t, nil)
-	const want = "count\tfile\tstack_id\tstart_line\tdepth\tfunctions\tsignature\theadline\n3\ta\t0\t1\t2\tfn_2 < ?? (bad.so+0x4)\tfn_2--bad.so+0x4\t-\n1\tb\t0\t1\t1\tfn_6\tfn_6\t-\n"
+	const want = "count\tfile\tstack_id\tstart_line\tdepth\tfunctions\tsignature\theadline\tkind\n3\ta\t0\t1\t2\tfn_2 < ?? (bad.so+0x4)\tfn_2--bad.so+0x4\t-\t-\n1\tb\t0\t1\t1\tfn_6\tfn_6\t-\t-\n"
 	if got := b.file(t, "groups.tsv"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -371,11 +371,11 @@ func TestNamelessGroups(t *testing.T) {
 	})
 	b.opt.Group = true
 	b.run(t, nil)
-	const want = "count\tfile\tstack_id\tstart_line\tdepth\tfunctions\tsignature\theadline\n" +
-		"2\t1\t0\t1\t1\t?? (bad.so+0x1111)\tbad.so+0x1111\t-\n2\t6\t0\t2\t1\tgoogle::LogMessage::Fail()\tgoogle::LogMessage::Fail\tSIGSEGV\n" +
-		"1\t2\t0\t1\t1\t?? (bad.so+0x9999)\tbad.so+0x9999\t-\n1\t4\t0\t1\t1\t?? (bad.so+0x1111)\tbad.so+0x1111\t-\n" +
-		"1\t5\t0\t1\t1\tabort+172 (bad.so+0x9bfb4)\tabort\t-\n1\t8\t0\t1\t1\t0x7f67d464524a\t-\t-\n1\t9\t0\t1\t1\tdo_one+0x10 (bad.ko)\tdo_one\t-\n" +
-		"1\ta\t0\t1\t1\t0x5581e5f3ba15\t-\t-\n1\tb\t0\t1\t1\tone(int)\tone\t-\n1\tc\t0\t1\t1\ttwo(int)\ttwo\t-\n"
+	const want = "count\tfile\tstack_id\tstart_line\tdepth\tfunctions\tsignature\theadline\tkind\n" +
+		"2\t1\t0\t1\t1\t?? (bad.so+0x1111)\tbad.so+0x1111\t-\t-\n2\t6\t0\t2\t1\tgoogle::LogMessage::Fail()\tgoogle::LogMessage::Fail\tSIGSEGV\tfault\n" +
+		"1\t2\t0\t1\t1\t?? (bad.so+0x9999)\tbad.so+0x9999\t-\t-\n1\t4\t0\t1\t1\t?? (bad.so+0x1111)\tbad.so+0x1111\t-\t-\n" +
+		"1\t5\t0\t1\t1\tabort+172 (bad.so+0x9bfb4)\tabort\t-\t-\n1\t8\t0\t1\t1\t0x7f67d464524a\t-\t-\t-\n1\t9\t0\t1\t1\tdo_one+0x10 (bad.ko)\tdo_one\t-\t-\n" +
+		"1\ta\t0\t1\t1\t0x5581e5f3ba15\t-\t-\t-\n1\tb\t0\t1\t1\tone(int)\tone\t-\t-\n1\tc\t0\t1\t1\ttwo(int)\ttwo\t-\t-\n"
 	if got := b.file(t, "groups.tsv"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
