@@ -22,6 +22,7 @@ var shop = map[uint64][]symsrc.Frame{
 	},
 	0x40: {{Func: "__libc_start_call_main", File: "./csu/../sysdeps/nptl/libc_start_call_main.h", Line: 58}},
 	0x50: {{Func: "_start"}},
+	0x70: {{Func: "shop::price::h0123456789abcdef", File: "/src/shop/src/price.rs", Line: 4, Column: 25}, {Func: "shop::main::h0123456789abcdef", File: "/src/shop/src/main.rs", Line: 9}},
 }
 
 func (shopSymbols) Frames(_ context.Context, q symsrc.Addr) symsrc.Answer {
@@ -38,6 +39,8 @@ func TestBriefStacks(t *testing.T) {
 		}
 		return "    #" + n + " 0x00007f00000000" + at[2:] + " (" + module + "+" + at + ")" + id + "\n"
 	}
+	const maps = "7f0000000000-7f0000001000 r-xp 00000000 08:01 7 /src/shop/app\n"
+	rust := func(n, at, name string) string { return "   " + n + ":     0x7f00000000" + at[:1] + "1 - " + name + "\n" }
 	own := "    #0 0x7f0000000010 in shop::Cart::total() const src/cart.cpp:16:3 (app)\n"
 	fault := "==1==ERROR: AddressSanitizer: heap-use-after-free on address 0x1\n"
 	for name, c := range map[string]struct{ in, want string }{
@@ -55,6 +58,17 @@ func TestBriefStacks(t *testing.T) {
 			frame("0", "0x30") + frame("1", "0x40"),
 			"    #0 0x7f0000000030 in std::__invoke<…> …/12/bits/invoke.h:61 (app)\n    #1 0x7f0000000030 in std::for_each<…> …/12/bits/stl_algo.h:3787 (app)\n" +
 				"    #2 0x7f0000000040 in __libc_start_call_main …/nptl/libc_start_call_main.h:58 (libc.so.6)\n",
+		},
+		"a log that lists inlined functions, with their places": {
+			maps + rust("0", "70", "shop::price::h0123456789abcdef") + "             at /src/shop/src/price.rs:4:25\n" +
+				rust("1", "70", "shop::main::h0123456789abcdef") + "             at ./src/other.rs:9\n" + rust("2", "70", "shop::price::h0123456789abcdef"),
+			maps + "   0:     0x7f0000000071 in shop::price src/price.rs:4:25\n   1:     0x7f0000000071 in shop::main src/main.rs:9\n             at ./src/other.rs:9\n" +
+				"   2:     0x7f0000000071 in shop::price src/price.rs:4:25\n",
+		},
+		"a log that lists the outermost function alone": {
+			maps + rust("0", "70", "shop::main::h0123456789abcdef") + rust("1", "70", "shop::main::h0123456789abcdef"),
+			maps + "   0.1:     0x7f0000000071 in shop::price src/price.rs:4:25\n   0:     0x7f0000000071 in shop::main src/main.rs:9\n" +
+				"   1.1:     0x7f0000000071 in shop::price src/price.rs:4:25\n   1:     0x7f0000000071 in shop::main src/main.rs:9\n",
 		},
 		"no name": {
 			frame("0", "0x10") + frame("1", "0x60") + "end\n",

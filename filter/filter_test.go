@@ -53,7 +53,7 @@ func TestLine(t *testing.T) {
 			want: "x #0 0x7f10 (/a.so+0x10) y\n  -> #0 0x7f10 in inner<\"q\">(int) /src/inner.c:8\n  -> #1 0x7f10 in middle /src/wrap.c:6\n" +
 				"  -> #2 0x7f10 in outer /src/top.c:10\n#1 0x7f21 (/a.so+0x21)\n  -> #3 0x7f21 in plain /src/p.c:3\n#2 0x1 (/missing.so+0x1)\n"},
 		{name: "replace", opt: filter.Options{Style: print.Replace}, in: "x #0 0x7f20 (/a.so+0x20)" + id + " y\n#1 0x1 (/missing.so+0x1)\n",
-			want: "x #0 0x7f20 in plain /src/p.c:3 y\n#1 0x1 (/missing.so+0x1)\n"},
+			want: "x #0 0x7f20 in plain /src/p.c:3:1 (a.so) y\n#1 0x1 (/missing.so+0x1)\n"},
 		{name: "only a name is known", in: "#0 0x7f30 (/a.so+0x30)\n", want: "#0 0x7f30 in bare (/a.so+0x30)\n"},
 		{name: "the line is not exact", in: "#0 0x7f50 (/a.so+0x50)\n",
 			want: "#0 0x7f50 in near /src/n.c:4:2 (approximate) (/a.so+0x50)\n"},

@@ -42,7 +42,10 @@ type Brief struct {
 		inLog    bool
 		module   string
 		frames   []triage.Frame
+		places   []symsrc.Frame  // the functions, if they are named here
 		head     triage.Headline // of the stack that begins here
+		addr     uint64
+		inlined  int // how many functions at this address the log has listed, with this one
 	}
 	// stack is the one that is open; its thread is nil for none.
 	stack struct {
@@ -57,6 +60,9 @@ type Brief struct {
 		sign     triage.Signature
 		head     triage.Headline
 		place    symsrc.Frame // the first of the program's own
+		places   []symsrc.Frame
+		addr     uint64
+		inlined  int
 	}
 	single [1]symsrc.Frame
 	seen   map[string]int
@@ -110,7 +116,7 @@ func (b *Brief) Pending() bool { return b.stack.of != nil }
 // Begin begins a line.
 func (b *Brief) Begin(dst []byte, number int, line []byte) []byte {
 	b.now.begin(dst, number, line)
-	b.text.rows = b.text.rows[:0]
+	b.text.rows, b.text.only = b.text.rows[:0], 0
 	return b.Printer.Begin(dst, number, line)
 }
 
@@ -149,6 +155,14 @@ func (b *Brief) note(t *resolve.Thread, text []byte, it *Item) {
 	o := it.Observation(n.number, t, text, true)
 	n.frames, n.module, n.named = n.frames[:0], o.Module.Name, symsrc.Frame{}
 	all := o.Functions(&b.single)
+	n.places = o.Frames
+	if n.inlined, b.text.only = 0, 0; it.Frame != nil && !it.Frame.Counts {
+		n.addr = it.Frame.Offset
+		if i := b.listed(all, o.Hint); i >= 0 {
+			n.inlined, b.text.only, n.places = i+1, i+1, all[i:i+1]
+			all = n.places
+		}
+	}
 	for i := range all {
 		fr := &all[i]
 		f := triage.Frame{Func: fr.Func, File: fr.File, Module: o.Module.Name, At: o.At + o.Back, Located: o.Located}
@@ -160,6 +174,19 @@ func (b *Brief) note(t *resolve.Thread, text []byte, it *Item) {
 	if n.inLog = len(o.Frames) == 0; n.inLog {
 		n.named = all[0]
 	}
+}
+
+// listed returns the index of the function that the frame at hand is about, where the log itself lists all functions at an address, as Rust
+// does: each has a frame, with its name. It is negative for a frame that has all of them.
+func (b *Brief) listed(all []symsrc.Frame, hint []byte) int {
+	at := 0
+	if s := &b.stack; b.continues() && s.addr == b.now.addr && s.inlined < len(all) {
+		at = s.inlined
+	}
+	if len(all) < 2 || len(hint) == 0 || triage.Name(string(hint)) != triage.Name(all[at].Func) {
+		return -1
+	}
+	return at
 }
 
 // continues reports whether the line at hand is the next frame of the open stack.
@@ -199,7 +226,7 @@ func (b *Brief) End(dst []byte) []byte {
 		s.before, s.end = append(s.before[:0], n.before...), append(s.end[:0], n.end...)
 		s.sign, s.head, s.place = triage.Signature{}, n.head, symsrc.Frame{}
 	}
-	s.number = n.frame
+	s.number, s.addr, s.inlined, s.places = n.frame, n.addr, n.inlined, n.places
 	for i := range n.frames {
 		if s.sign.Add(&n.frames[i], &b.opt.Names.Own) && s.place.Func == "" {
 			s.place = symsrc.Frame{Func: n.frames[i].Func, File: n.frames[i].File}
@@ -254,6 +281,9 @@ func isPlaceLine(line []byte) bool {
 // belongs adds a line to the row above it.
 func (b *Brief) belongs(dst, line []byte) []byte {
 	s := &b.stack
+	if saysAgain(line, s.places) {
+		return dst[:b.now.start]
+	}
 	if len(s.pending) == 0 {
 		return dst
 	}
@@ -269,6 +299,19 @@ func (b *Brief) belongs(dst, line []byte) []byte {
 		last.text = append(last.text, line...)
 	}
 	return dst[:b.now.start]
+}
+
+// saysAgain reports whether a line says a place that the row above it has.
+func saysAgain(line []byte, places []symsrc.Frame) bool {
+	_, place, _ := strings.Cut(strings.TrimSpace(string(line)), "at ")
+	for i := range places {
+		fr := &places[i]
+		at := path.Base(fr.File) + ":" + strconv.Itoa(fr.Line)
+		if rest, ok := strings.CutPrefix(place[strings.LastIndexByte(place, '/')+1:], at); ok && fr.File != "" && (rest == "" || rest[0] == ':') {
+			return true
+		}
+	}
+	return false
 }
 
 // row writes a row, or holds it back.
@@ -373,6 +416,9 @@ func (b *Brief) close(dst []byte) []byte {
 func (b *Brief) crash(dst []byte) []byte {
 	s := &b.stack
 	signature := s.sign.String()
+	if signature == "" { // nothing is known of the stack: the line would say what the headline says
+		return dst
+	}
 	key := s.head.Text + "\x00" + signature
 	if len(b.seen) >= maxCrashes {
 		clear(b.seen)
@@ -383,27 +429,32 @@ func (b *Brief) crash(dst []byte) []byte {
 		between, times = "; ", "x"
 	}
 	quiet := func(text string) { dst = b.text.quiet(dst, symsrc.AppendVisible(nil, text)) }
-	quiet("[" + strings.TrimRight(s.head.Text, ": "))
+	var in, name, place string
 	if s.place.Func != "" {
-		quiet(" in ")
-		dst = b.text.appendName(dst, symsrc.Visible(triage.Name(s.place.Func)), false)
+		in, name = " in ", symsrc.Visible(triage.Name(s.place.Func))
 		if s.place.File != "" && s.place.Line > 0 {
-			place := b.opt.Screen.path(symsrc.Visible(b.opt.Names.source(&s.place)), true) + ":" + strconv.Itoa(s.place.Line)
+			place = " " + b.opt.Screen.path(symsrc.Visible(b.opt.Names.source(&s.place)), true) + ":" + strconv.Itoa(s.place.Line)
 			if s.place.Column > 0 {
 				place += ":" + strconv.Itoa(s.place.Column)
 			}
-			quiet(" " + place)
 		}
 	}
 	often := between + "first time]"
 	if n := b.seen[key]; n > 1 {
 		often = between + "seen " + strconv.Itoa(n) + times + "]"
 	}
-	if signature != "" {
-		at := bytes.LastIndexByte(dst, '\n') + 1
-		if text := b.fitting(signature, sgr.Width(dst[at:])+sgr.Width([]byte(between+often))); text != "" {
-			quiet(between + text)
-		}
+	what := symsrc.Visible(strings.TrimRight(s.head.Text, ": "))
+	others := sgr.Width([]byte("[" + in + name + place + often))
+	if text := b.fitting(what, others); text != "" {
+		what = text
+	}
+	quiet("[" + what + in)
+	if name != "" {
+		dst = b.text.appendName(dst, name, false)
+		quiet(place)
+	}
+	if text := b.fitting(signature, others+sgr.Width([]byte(what+between))); text != "" {
+		quiet(between + text)
 	}
 	quiet(often)
 	return append(dst, s.end...)

@@ -71,7 +71,10 @@ func (w *Text) single(ctx context.Context, dst []byte, s parse.Segment, it *Item
 	}
 	w.FollowColor(s.Text[:fr.Gap.Start])
 	for i := range a.Frames {
-		if i > 0 {
+		if w.only > 0 && i != w.only-1 {
+			continue
+		}
+		if i > 0 && w.only == 0 {
 			dst = append(dst, s.Sep...)
 		}
 		w.mark(dst, a, i)
@@ -89,7 +92,11 @@ func (w *renderer) counts(fr *parse.Frame) bool {
 
 // function writes the line of one function of a frame.
 func (w *Text) function(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve.Answer, i int, n uint64) []byte {
-	number := w.functionNumber(s.Text, fr, len(a.Frames), i, n)
+	depth, at := len(a.Frames), i
+	if w.only > 0 {
+		depth, at = 1, 0
+	}
+	number := w.functionNumber(s.Text, fr, depth, at, n)
 	if w.opt.Style == Replace {
 		dst = append(dst, s.Text[:fr.Whole.Start]...)
 		dst = w.added(dst, s, func(b []byte) []byte { return w.appendBare(b, number, fr.Addr.Of(s.Text), a, i) })
@@ -258,7 +265,7 @@ func (w *Text) oneFrame(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve
 				b = append(appendNumber(append(b, '#'), fr.Num.Of(s.Text), n), ' ')
 				b = append(append(b, fr.Addr.Of(s.Text)...), " in "...)
 			}
-			return w.appendSentence(b, a)
+			return w.appendModule(w.appendSentence(b, a), a)
 		})
 	}
 	pos, end := max(s.Left, fr.Whole.Start), max(s.Left, fr.Whole.End)

@@ -3,6 +3,7 @@ package print
 import (
 	"bytes"
 	"strconv"
+	"strings"
 
 	"qss-filter/filter/parse"
 	"qss-filter/filter/resolve"
@@ -28,6 +29,8 @@ type renderer struct {
 	// a stack.
 	rows            []rowMark
 	marked, sourced bool
+	// only is 1 more than the index of the function that the frame at hand is about, 0 for all of its functions.
+	only int
 	// Code is whether source files were there.
 	Code seenSources
 	// digits, placeText and placeEnds are scratch memory for a number and the text of one answer.
@@ -206,7 +209,8 @@ func (w *renderer) appendSentence(dst []byte, a *resolve.Answer) []byte {
 	return dst
 }
 
-// appendBare writes the form of QSS's reports: `#N addr in func file:line`.
+// appendBare writes the form of QSS's reports, `#N addr in func file:line`, or in the place of a frame what a terminal shows of it,
+// `#N addr in func file:line:col (lib.so)`.
 func (w *renderer) appendBare(dst, number, addr []byte, a *resolve.Answer, i int) []byte {
 	start := len(dst)
 	if len(number) > 0 {
@@ -223,7 +227,20 @@ func (w *renderer) appendBare(dst, number, addr []byte, a *resolve.Answer, i int
 	}
 	dst = w.appendFunc(dst, a, i)
 	dst = append(dst, ' ')
-	return w.appendFile(dst, a, i, false)
+	if w.opt.Style != Replace {
+		return w.appendFile(dst, a, i, false)
+	}
+	fr := &w.frames(a)[i]
+	return w.appendModule(append(w.appendFile(dst, a, i, fr.Column > 0), fr.Mark()...), a)
+}
+
+// appendModule writes ` (lib.so)`, the module of an answer without its directories, less bright.
+func (w *renderer) appendModule(dst []byte, a *resolve.Answer) []byte {
+	if a.Module == nil || a.Module.Shown == "" {
+		return dst
+	}
+	name := a.Module.Shown[strings.LastIndexByte(a.Module.Shown, '/')+1:]
+	return w.quiet(dst, []byte(" ("+name+")"))
 }
 
 // appendReason writes why a frame has no name, or that its file was not verified: ` [NOT_ELF libf.so (BuildId: …): not an ELF file]`.

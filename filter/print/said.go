@@ -64,7 +64,7 @@ func readNamed(rest []byte) (fr symsrc.Frame) {
 		}
 		text = bytes.TrimRight(text[:i], " ")
 	}
-	text = fr.CutMark(text)
+	text = fr.CutMark(withoutModule(text))
 	at, skip := bytes.LastIndexByte(text, ' '), 1
 	if i := bytes.LastIndex(text, []byte(" /")); i >= 0 {
 		at = i
@@ -79,6 +79,10 @@ func readNamed(rest []byte) (fr symsrc.Frame) {
 		return fr
 	}
 	file := text[at+skip:]
+	if noFile(file) {
+		fr.Func = string(withoutValues(text[:at]))
+		return fr
+	}
 	var numbers []int
 	for len(numbers) < 2 {
 		i := bytes.LastIndexByte(file, ':')
@@ -89,7 +93,7 @@ func readNamed(rest []byte) (fr symsrc.Frame) {
 		file, numbers = file[:i], append(numbers, n)
 	}
 	if skip == 1 && len(numbers) == 0 && !bytes.ContainsAny(file, `/\`) { // the end of the name, as in `f(int) const`
-		fr.Func = string(text)
+		fr.Func = string(withoutValues(text))
 		return fr
 	}
 	fr.Func = string(withoutValues(text[:at]))
@@ -104,6 +108,18 @@ func readNamed(rest []byte) (fr symsrc.Frame) {
 	}
 	return fr
 }
+
+// withoutModule cuts the module that Fuchsia has after the place: ` <libc.so>+0x9840e`, or ` <>+0xb8bff` for the program.
+func withoutModule(text []byte) []byte {
+	at, plus := bytes.LastIndex(text, []byte(" <")), bytes.LastIndex(text, []byte(">+0x"))
+	if at < 0 || plus < at || bytes.IndexByte(text[plus:], ' ') >= 0 {
+		return text
+	}
+	return bytes.TrimRight(text[:at], " ")
+}
+
+// noFile reports whether the place of a function says that nothing is known of it, as addr2line does.
+func noFile(place []byte) bool { return string(place) == "??:?" || string(place) == "??:0" }
 
 // invalidFile is the file of a function whose file llvm-symbolizer --filter-markup does not know.
 const invalidFile = "<invalid>"

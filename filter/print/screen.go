@@ -256,10 +256,7 @@ func (w *renderer) screenBacktrace(dst []byte, e *parse.Element, a *resolve.Answ
 	dst = append(w.hush(append(dst, ' ')), "0x"...)
 	dst = w.hushed(scan.AppendHex(dst, addr))
 	dst = append(dst, " in "...)
-	name := a.Module.Shown[strings.LastIndexByte(a.Module.Shown, '/')+1:]
-	dst = w.appendRow(dst, a, i)
-	dst = w.quiet(dst, []byte(" ("+name+")"))
-	dst = w.undim(dst)
+	dst = w.undim(w.appendModule(w.appendRow(dst, a, i), a))
 	dst = w.appendReason(dst, a, nil, 0)
 	if i == len(a.Frames)-1 {
 		dst = w.appendMessage(dst, e)

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unique"
 
 	"qss-filter/filter/print"
 	"qss-filter/filter/resolve"
@@ -37,7 +38,7 @@ type group struct {
 	log, id, line int
 	file          string
 	functions     int
-	shown         []place
+	shown         []frameHandle
 	about         triage.Headline // of the first stack
 	heads         heads
 	signature     string
@@ -256,19 +257,17 @@ type GroupSummary struct {
 	Kind      string `json:"kind,omitempty"`
 }
 
-func summarize(list []*group) []GroupSummary {
-	all := make([]GroupSummary, len(list))
-	for i, g := range list {
-		all[i] = GroupSummary{g.count, g.file, g.id, g.line, g.names(), g.signature, g.about.Text, g.about.Kind}
-	}
-	return all
+// summary returns the group as summary.json has it.
+func (g *group) summary() *GroupSummary {
+	return &GroupSummary{g.count, g.file, g.id, g.line, g.names(), g.signature, g.about.Text, g.about.Kind}
 }
 
 // names returns the functions of the stacks, innermost first.
 func (g *group) names() []string {
 	names := make([]string, len(g.shown))
 	for i := range g.shown {
-		names[i] = g.shown[i].name()
+		p := g.shown[i].Value()
+		names[i] = p.name()
 	}
 	return names
 }
@@ -277,17 +276,18 @@ func (g *group) names() []string {
 func (g *group) own() *place {
 	var first *place
 	for i := range g.shown {
-		switch p := &g.shown[i]; {
+		switch p := g.shown[i].Value(); {
 		case p.own && p.Func != "":
-			return p
+			return &p
 		case p.own && first == nil:
-			first = p
+			first = &p
 		}
 	}
 	return first
 }
 
-// title returns the name of the first function that is the program's own, or of the first one.
+// title returns the name of the first function that is the program's own, or otherwise of that which the signature begins with: it is of a
+// dependency, if one is there, and not of an allocator or of what has printed the stack.
 func (g *group) title() string {
 	if p := g.own(); p != nil {
 		return p.name()
@@ -295,7 +295,14 @@ func (g *group) title() string {
 	if len(g.shown) == 0 {
 		return unknownName
 	}
-	return g.shown[0].name()
+	first, _, _ := strings.Cut(g.signature, triage.Between)
+	for i := range g.shown {
+		if p := g.shown[i].Value(); p.Func != "" && triage.Name(p.Func) == first {
+			return p.name()
+		}
+	}
+	p := g.shown[0].Value()
+	return p.name()
 }
 
 // name returns the function, followed by the module in parentheses if there is no name or only the log has it.
@@ -312,14 +319,14 @@ func (p *place) name() string {
 // writeGroups writes groups.tsv.
 func (r *Report) writeGroups(w io.Writer, list []*group) error {
 	b := bufio.NewWriter(w)
-	b.WriteString("count\tfile\tstack_id\tstart_line\tdepth\tfunctions\tsignature\theadline\n")
+	b.WriteString("count\tfile\tstack_id\tstart_line\tdepth\tfunctions\tsignature\theadline\tkind\n")
 	var row []byte
 	for _, g := range list {
 		row = append(strconv.AppendInt(row[:0], int64(g.count), 10), '\t')
 		row = append(row, g.file...)
 		row = appendInt(appendInt(appendInt(row, g.id), g.line), g.functions)
 		row = appendField(row, strings.Join(g.names(), " < "))
-		row = appendField(appendField(row, g.signature), g.about.Text)
+		row = appendField(appendField(appendField(row, g.signature), g.about.Text), g.about.Kind)
 		b.Write(append(row, '\n'))
 	}
 	return b.Flush()
@@ -350,7 +357,7 @@ type stack struct {
 	text   []byte
 	// key is the hash of the functions, by which stacks are grouped; shown are the first shownFrames functions.
 	key   maphash.Hash
-	shown []place
+	shown []frameHandle
 	// about is what the log says of the stack.
 	about     triage.Headline
 	signature triage.Signature
@@ -358,6 +365,9 @@ type stack struct {
 	fault   *stack
 	sources []sourceAt
 }
+
+// frameHandle stands for a place: stacks have the same few functions, and each is in memory once.
+type frameHandle = unique.Handle[place]
 
 // place is a function of a stack, as it is shown for its group.
 type place struct {

@@ -10,6 +10,7 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"unique"
 
 	"qss-filter/filter/print"
 	"qss-filter/filter/resolve"
@@ -185,7 +186,7 @@ func (l *logSink) group(f *fields, fr *symsrc.Frame) {
 			Local: l.local(fr), MD5: fr.MD5, Line: fr.Line}})
 	}
 	if len(s.shown) < shownFrames {
-		s.shown = append(s.shown, at)
+		s.shown = append(s.shown, unique.Make(at))
 	}
 }
 

@@ -1,6 +1,8 @@
 package tree
 
 import (
+	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	_ "embed"
@@ -54,8 +56,12 @@ type page struct {
 	// Outcomes are the numbers of frames by outcome, in words for people.
 	Outcomes []pageOutcome
 	Modules  []pageModule
-	Data     template.JS
+	// Data is dataMark.
+	Data template.JS
 }
+
+// dataMark is where the data of a page goes, which is written piece by piece: no other text of a page has a NUL.
+const dataMark = "\x00"
 
 type pageOutcome struct {
 	Word, Code string
@@ -67,11 +73,8 @@ type pageModule struct {
 	Bad, BadDebug                               bool
 }
 
-// pageData is the JSON of a page. Frames, logs and words are numbered, and each is there once.
+// pageData is the JSON of a page, after its bugs and frames. Frames, logs and words are numbered, and each is there once.
 type pageData struct {
-	Bugs []*pageBug `json:"bugs"`
-	// Frames are [function, place, whether it is the program's own, number of the word, module].
-	Frames [][5]any `json:"frames"`
 	// Logs are [name, link].
 	Logs  [][2]string `json:"logs"`
 	Words []pageWord  `json:"words"`
@@ -290,15 +293,12 @@ func (b *bug) add(g *group, count int) {
 type pageWriter struct {
 	r      *Report
 	data   pageData
-	frames map[pageFrame]int
-	logs   map[string]int
-	words  map[resolve.Outcome]int
-	asked  []askedSource
-}
-
-// pageFrame is what tells frames of a page apart.
-type pageFrame struct {
-	place
+	frames map[frameHandle]int
+	// text is the list of frames as JSON: [function, place, whether it is the program's own, number of the word, module].
+	text  []byte
+	logs  map[string]int
+	words map[resolve.Outcome]int
+	asked []askedSource
 }
 
 // askedSource is a frame whose source is shown.
@@ -318,7 +318,7 @@ func (w *pageWriter) bug(b *bug) *pageBug {
 	for i, g := range b.groups[:min(len(b.groups), maxVariants)] {
 		s := pageStack{Count: b.counts[i], Cut: g.functions - len(g.shown), More: g.more, Frames: make([]int, len(g.shown)), Logs: [][3]int{}}
 		for k := range g.shown {
-			s.Frames[k] = w.frame(&g.shown[k])
+			s.Frames[k] = w.frame(g.shown[k])
 		}
 		for _, of := range g.logs {
 			s.Logs = append(s.Logs, [3]int{w.log(of.name), of.count, of.line})
@@ -350,12 +350,12 @@ func withoutHash(name string) string {
 }
 
 // frame returns the number of a frame.
-func (w *pageWriter) frame(f *place) int {
-	key := pageFrame{place: *f}
+func (w *pageWriter) frame(key frameHandle) int {
 	n, have := w.frames[key]
 	if have {
 		return n
 	}
+	f := key.Value()
 	at := f.Module
 	if f.Nameless { // the name has it
 		at = ""
@@ -374,9 +374,12 @@ func (w *pageWriter) frame(f *place) int {
 		w.data.Words = append(w.data.Words, pageWord{people(f.outcome), !f.outcome.Named()})
 	}
 	module, _, _ := strings.Cut(f.Module, "+0x")
-	n = len(w.data.Frames)
+	n = len(w.frames)
 	w.frames[key] = n
-	w.data.Frames = append(w.data.Frames, [5]any{symsrc.Visible(f.name()), symsrc.Visible(at), own, word, symsrc.Visible(module)})
+	if n > 0 {
+		w.text = append(w.text, ',')
+	}
+	w.text = append(w.text, asJSON([5]any{symsrc.Visible(f.name()), symsrc.Visible(at), own, word, symsrc.Visible(module)})...)
 	return n
 }
 
@@ -442,24 +445,47 @@ func (w *pageWriter) sources() {
 	}
 }
 
+// asJSON returns a value of a page as JSON, without < and >, so that it ends no script.
+func asJSON(value any) []byte {
+	text, _ := json.Marshal(value) // no value of a page has a type that JSON lacks
+	return text
+}
+
 // writePage writes the page. It is self-contained and needs no network.
-func (r *Report) writePage(out io.Writer, list []*group, modules []*module) error {
-	w := &pageWriter{r: r, frames: map[pageFrame]int{}, logs: map[string]int{}, words: map[resolve.Outcome]int{},
-		data: pageData{Bugs: []*pageBug{}, Frames: [][5]any{}, Logs: [][2]string{}, Words: []pageWord{}, Sources: map[int]pageSource{}}}
+func (r *Report) writePage(to io.Writer, list []*group, modules []*module) error {
 	all := bugs(list)
-	for _, b := range all[:min(len(all), maxBugs)] {
-		w.data.Bugs = append(w.data.Bugs, w.bug(b))
-	}
-	w.sources()
-	text, err := json.Marshal(&w.data) // it escapes < and >, and so ends no script
-	if err != nil {
+	var frame bytes.Buffer
+	if err := pageTemplate().Execute(&frame, r.pageOf(len(all), modules)); err != nil {
 		return err
 	}
+	head, end, _ := bytes.Cut(frame.Bytes(), []byte(dataMark))
+	w := &pageWriter{r: r, frames: map[frameHandle]int{}, logs: map[string]int{}, words: map[resolve.Outcome]int{},
+		data: pageData{Logs: [][2]string{}, Words: []pageWord{}, Sources: map[int]pageSource{}}}
+	out := bufio.NewWriter(to)
+	out.Write(head)
+	out.WriteString(`{"bugs":[`)
+	for i, b := range all[:min(len(all), maxBugs)] {
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		out.Write(asJSON(w.bug(b)))
+	}
+	w.sources()
+	out.WriteString(`],"frames":[`)
+	out.Write(w.text)
+	out.WriteString("],")
+	out.Write(asJSON(&w.data)[len("{"):])
+	out.Write(end)
+	return out.Flush()
+}
+
+// pageOf returns what is on the page beside its data, which has a number of bugs.
+func (r *Report) pageOf(bugs int, modules []*module) *page {
 	frames := &r.counts.frames
-	p := page{Title: "Stacks of " + symsrc.Visible(r.title), Version: programVersion(), Data: template.JS(text)}
-	p.Totals = count(r.counts.logs, "log") + ", " + count(r.counts.stacks, "stack") + " in " + count(len(all), "group") + ", " +
+	p := &page{Title: "Stacks of " + symsrc.Visible(r.title), Version: programVersion(), Data: dataMark}
+	p.Totals = count(r.counts.logs, "log") + ", " + count(r.counts.stacks, "stack") + " in " + count(bugs, "group") + ", " +
 		count(frames.Frames, "frame") + ", " + strconv.Itoa(frames.Unnamed()) + " without a name."
-	if len(all) > maxBugs {
+	if bugs > maxBugs {
 		p.Totals += " The first " + count(maxBugs, "group") + " are shown."
 	}
 	if !r.Written.IsZero() {
@@ -480,7 +506,7 @@ func (r *Report) writePage(out io.Writer, list []*group, modules []*module) erro
 		}
 		p.Modules = append(p.Modules, pm)
 	}
-	return pageTemplate().Execute(out, &p)
+	return p
 }
 
 // programVersion returns the version of the program, "" if it is not known.

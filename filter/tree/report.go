@@ -1,6 +1,8 @@
 package tree
 
 import (
+	"bufio"
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -295,18 +297,14 @@ func (r *Report) writeSummaries(list []*module, grouped []*group) error {
 		s.ElfStatusCounts[elf]++
 		s.DebugStatusCounts[debug]++
 	}
-	if r.Group {
-		s.Groups = summarize(grouped)
-	}
 	text, err := json.MarshalIndent(&s, "", "  ")
 	if err != nil {
 		return err
 	}
-	text = append(symsrc.VisibleJSON(text), '\n')
-	put := func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
+	if !r.Group {
+		grouped = nil
 	}
+	put := func(w io.Writer) error { return writeSummary(w, symsrc.VisibleJSON(text), grouped) }
 	if err := r.writeFile("summary.json", put); err != nil {
 		return err
 	}
@@ -317,6 +315,30 @@ func (r *Report) writeSummaries(list []*module, grouped []*group) error {
 		return put(r.Stdout)
 	}
 	return writePath(r.SummaryJSON, put)
+}
+
+// writeSummary writes a summary, which is text without its groups, and then these one by one: there are many, and they have long names.
+func writeSummary(to io.Writer, text []byte, grouped []*group) error {
+	out := bufio.NewWriter(to)
+	if len(grouped) > 0 {
+		text = bytes.TrimSuffix(text, []byte("\n}"))
+	}
+	out.Write(text)
+	between := ",\n  \"groups\": [\n    "
+	for _, g := range grouped {
+		of, err := json.MarshalIndent(g.summary(), "    ", "  ")
+		if err != nil {
+			return err
+		}
+		out.WriteString(between)
+		out.Write(symsrc.VisibleJSON(of))
+		between = ",\n    "
+	}
+	if len(grouped) > 0 {
+		out.WriteString("\n  ]\n}")
+	}
+	out.WriteByte('\n')
+	return out.Flush()
 }
 
 // noValue is written for a missing value.

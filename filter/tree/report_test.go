@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unique"
 
 	"qss-filter/filter"
 	"qss-filter/filter/resolve"
@@ -154,7 +155,7 @@ func TestGroups(t *testing.T) {
 	b := newBatch(t, map[string]string{"b": other + one + one, "a": one})
 	b.opt.Group, b.opt.HTML = true, filepath.Join(b.out, "page.html")
 	b.run(t, nil)
-	const want = "count\tfile\tstack_id\tstart_line\tdepth\tfunctions\tsignature\theadline\n3\ta\t0\t1\t2\tfn_2 < ?? (bad.so+0x4)\tfn_2--bad.so+0x4\t-\n1\tb\t0\t1\t1\tfn_6\tfn_6\t-\n"
+	const want = "count\tfile\tstack_id\tstart_line\tdepth\tfunctions\tsignature\theadline\tkind\n3\ta\t0\t1\t2\tfn_2 < ?? (bad.so+0x4)\tfn_2--bad.so+0x4\t-\t-\n1\tb\t0\t1\t1\tfn_6\tfn_6\t-\t-\n"
 	if got := b.file(t, "groups.tsv"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -202,8 +203,15 @@ func TestPageOfReport(t *testing.T) {
 	}
 }
 
+// wholeData is the data of a page.
+type wholeData struct {
+	Bugs   []*pageBug `json:"bugs"`
+	Frames [][5]any   `json:"frames"`
+	pageData
+}
+
 // dataOf returns the data of a page.
-func dataOf(t *testing.T, page string) (data pageData) {
+func dataOf(t *testing.T, page string) (data wholeData) {
 	t.Helper()
 	_, text, _ := strings.Cut(page, `id="data">`)
 	text, _, _ = strings.Cut(text, "</script>")
@@ -267,6 +275,24 @@ func TestOneBug(t *testing.T) {
 		"1 × fault: heap-use-after-free: app::blend(int) blend.cc:5 [1: other:2×1]\n1 × app::blend(int) blend.cc:5 [1: logcat:1×1]\n"
 	if got := outline(t, b.file(t, "page.html")); got != apart {
 		t.Errorf("with another fault the page has\n%s\nwant\n%s", got, apart)
+	}
+}
+
+// TestTitle has stacks without a function of the program's own: the title is of the first that is not an allocator's or of what has printed
+// the stack.
+func TestTitle(t *testing.T) {
+	b := newBatch(t, map[string]string{
+		"dependency": "#0 0x1 in operator new(unsigned long) /x/compiler-rt/n.cc:1:1\n#1 0x2 in zip::open(int) /b/third_party/zip.cc:5:1\n#2 0x3 in std::f() /usr/include/c++/12/f.h:1:1\n",
+		"fuchsia": "   #0    0x1 in __sanitizer_print_stack_trace ../x/compiler-rt/a.cc:86 <libclang_rt.asan.so>+0x1\n" +
+			"   #1    0x2 in _$LT$std..a..B$u20$as$u20$core..fmt..Display$GT$::fmt::h50f7b755f1835a1b rustlib/src/b.rs:45 <>+0xb8bff\n" +
+			"   #2    0x3 in app::f::h50f7b755f1835a1b ./src/lib.rs:22 <>+0xb8bf0\n",
+		"none": "#0 0x1 in runtime.raise /usr/lib/go/src/runtime/a.s:1 (/a+0x1)\n",
+	})
+	b.opt.HTML = filepath.Join(b.out, "page.html")
+	b.run(t, nil)
+	const want = "1 × zip::open(int) [1: dependency:1×1]\n1 × app::f lib.rs:22 [1: fuchsia:1×1]\n1 × runtime.raise [1: none:1×1]\n"
+	if got := outline(t, b.file(t, "page.html")); got != want {
+		t.Errorf("the page has\n%s\nwant\n%s", got, want)
 	}
 }
 
@@ -345,11 +371,11 @@ func TestNamelessGroups(t *testing.T) {
 	})
 	b.opt.Group = true
 	b.run(t, nil)
-	const want = "count\tfile\tstack_id\tstart_line\tdepth\tfunctions\tsignature\theadline\n" +
-		"2\t1\t0\t1\t1\t?? (bad.so+0x1111)\tbad.so+0x1111\t-\n2\t6\t0\t2\t1\tgoogle::LogMessage::Fail()\tgoogle::LogMessage::Fail\tSIGSEGV\n" +
-		"1\t2\t0\t1\t1\t?? (bad.so+0x9999)\tbad.so+0x9999\t-\n1\t4\t0\t1\t1\t?? (bad.so+0x1111)\tbad.so+0x1111\t-\n" +
-		"1\t5\t0\t1\t1\tabort+172 (bad.so+0x9bfb4)\tabort\t-\n1\t8\t0\t1\t1\t0x7f67d464524a\t-\t-\n1\t9\t0\t1\t1\tdo_one+0x10 (bad.ko)\tdo_one\t-\n" +
-		"1\ta\t0\t1\t1\t0x5581e5f3ba15\t-\t-\n1\tb\t0\t1\t1\tone(int)\tone\t-\n1\tc\t0\t1\t1\ttwo(int)\ttwo\t-\n"
+	const want = "count\tfile\tstack_id\tstart_line\tdepth\tfunctions\tsignature\theadline\tkind\n" +
+		"2\t1\t0\t1\t1\t?? (bad.so+0x1111)\tbad.so+0x1111\t-\t-\n2\t6\t0\t2\t1\tgoogle::LogMessage::Fail()\tgoogle::LogMessage::Fail\tSIGSEGV\tfault\n" +
+		"1\t2\t0\t1\t1\t?? (bad.so+0x9999)\tbad.so+0x9999\t-\t-\n1\t4\t0\t1\t1\t?? (bad.so+0x1111)\tbad.so+0x1111\t-\t-\n" +
+		"1\t5\t0\t1\t1\tabort+172 (bad.so+0x9bfb4)\tabort\t-\t-\n1\t8\t0\t1\t1\t0x7f67d464524a\t-\t-\t-\n1\t9\t0\t1\t1\tdo_one+0x10 (bad.ko)\tdo_one\t-\t-\n" +
+		"1\ta\t0\t1\t1\t0x5581e5f3ba15\t-\t-\t-\n1\tb\t0\t1\t1\tone(int)\tone\t-\t-\n1\tc\t0\t1\t1\ttwo(int)\ttwo\t-\t-\n"
 	if got := b.file(t, "groups.tsv"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -365,12 +391,15 @@ func TestNamelessGroups(t *testing.T) {
 
 // TestHostilePage checks that names with HTML are escaped.
 func TestHostilePage(t *testing.T) {
-	r := &Report{title: "<script>alert(1)</script>", groups: newGroups(), link: func(log string) string { return log }}
+	r := &Report{title: "<script>alert(1)</script>\x00", groups: newGroups(), link: func(log string) string { return log }}
 	var b bytes.Buffer
-	list := []*group{{count: 1, file: "</script><b>", shown: []place{{Func: "operator<<<img src=x>", File: "\"'>"}},
+	list := []*group{{count: 1, file: "</script><b>", shown: []frameHandle{unique.Make(place{Func: "operator<<<img src=x>", File: "\"'>"})},
 		about: triage.Headline{Text: "<img src=y>", Kind: "<img src=z>"}, signature: "</script><b>", logs: []groupLog{{name: "javascript:alert(1)"}, {name: "</script><b>"}}}}
 	if err := r.writePage(&b, list, nil); err != nil {
 		t.Fatal(err)
+	}
+	if strings.Contains(b.String(), "\x00") {
+		t.Error("the page has a NUL")
 	}
 	if got := dataOf(t, b.String()).Logs[0][1]; got != "./javascript:alert(1)" {
 		t.Errorf("the link is %q", got)

@@ -191,8 +191,8 @@ func TestOutputs(t *testing.T) {
 		{StackOnly, Append, "x.log.stack.txt", stack},
 		{Rewrite, Append, "x.log.rewrite", "start\n" + f(0, 3, "/a.so") + "  -> #0 0x7003 in inlined /src/a.h:1\n  -> #1 0x7003 in fn_3 /src/a.c:3\n\n" +
 			f(1, 4, "/bad.so") + "  -> #2 0x7004 in ?? ??:0 (/bad.so+0x4) (BuildId: abcd)\nbetween\n" + f(2, 6, "/a.so") + "  -> #3 0x7006 in fn_6 /src/a.c:6\nend"},
-		{Rewrite, Replace, "x.log.rewrite", "start\n#0 0x7003 in inlined /src/a.h:1\n#1 0x7003 in fn_3 /src/a.c:3\n" +
-			f(2, 4, "/bad.so") + "between\n#3 0x7006 in fn_6 /src/a.c:6\nend"},
+		{Rewrite, Replace, "x.log.rewrite", "start\n#0 0x7003 in inlined /src/a.h:1 (a.so)\n#1 0x7003 in fn_3 /src/a.c:3 (a.so)\n" +
+			f(2, 4, "/bad.so") + "between\n#3 0x7006 in fn_6 /src/a.c:6 (a.so)\nend"},
 	} {
 		b := newBatch(t, map[string]string{"x.log": log})
 		b.opt.Mode, b.opt.Form = test.mode, test.form

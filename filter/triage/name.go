@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+
+	"qss-filter/symsrc/demangle"
 )
 
 // Name returns the name of a function without what differs from build to build, or says nothing of the place: parameters and their
@@ -14,6 +16,7 @@ func Name(function string) string {
 	if name == "" || strings.HasPrefix(name, "-[") || strings.HasPrefix(name, "+[") { // Objective-C
 		return name
 	}
+	name = demangle.Unescape(name)
 	if strings.ContainsAny(name, "+.]") { // as all suffixes have
 		name = suffixes().ReplaceAllString(name, "")
 	}

@@ -35,7 +35,7 @@ var notOwn = sync.OnceValue(func() map[string]bool {
 	V8_Fatal V8_Dcheck WTFCrash WTFCrashWithInfo WTFCrashWithInfoImpl CrashOverflowVector rust_panic rust_begin_unwind panic do_panic
 	g_log g_logv g_log_structured_array g_assertion_message g_assertion_message_expr g_return_if_fail_warning
 	[vdso] dump_stack dump_stack_lvl show_stack dump_backtrace print_address_description print_report object_err die oops_end no_context
-	check_memory_region report_enabled end_report`)
+	check_memory_region report_enabled end_report CrashTrampolineAsm`)
 })
 
 // notOwnPrefixes begin the names of such functions.
@@ -43,7 +43,7 @@ var notOwnPrefixes = sync.OnceValue(func() []string {
 	return strings.Fields(`
 	__asan_ __hwasan_ __memprof_ __msan_ __tsan_ __ubsan_ __lsan_ __dfsan_ __sanitizer_ __sanitizer:: __interceptor_ ___interceptor_
 	__asan:: __hwasan:: __msan:: __tsan:: __ubsan:: __lsan:: __interception:: __cfi_ __gwp_asan pthread_ asan_ wrap_ fuzzer:: centipede::
-	__cxa_ __cxxabiv1:: __gnu_cxx:: __gxx_ _Unwind_ __libc_ __GI_ __pthread_ __assert __fortify_ __chk_fail __stack_chk_fail __scrt_
+	__aeabi_ _swift_stdlib_ Swift. __cxa_ __cxxabiv1:: __gnu_cxx:: __gxx_ _Unwind_ __libc_ __GI_ __pthread_ __assert __fortify_ __chk_fail __stack_chk_fail __scrt_
 	std:: runtime. rust_panic __rust __rustc:: testing.tRunner test::__rust_ test::run_test
 	__wrap_ HF_ _objc_terminate _sanitizer_ __sanitizer:: v8::api_internal:: blink::ReportV8FatalError ExitCallback abort_ absl::log_internal:: absl::lts_ google::LogMessage google::LogMessageFatal logging::LogMessage
 	logging::CheckError base::debug:: base::ImmediateCrash v8::base::OS::Abort v8::base::debug:: WTF::fastMalloc WTF::Partition::

@@ -17,8 +17,8 @@ type Frame struct {
 // depth is the number of frames in a signature.
 const depth = 3
 
-// between separates the frames of a signature, as in the DEDUP_TOKEN of a sanitizer.
-const between = "--"
+// Between separates the frames of a signature, as in the DEDUP_TOKEN of a sanitizer.
+const Between = "--"
 
 // Signature is the signature of a stack: its first three frames that are the program's own, or of its dependencies. A fault in one of these
 // is known by where it is.
@@ -54,9 +54,9 @@ func (s *Signature) Add(f *Frame, rules *Rules) bool {
 // String returns the frames with `--` between them. They are the first ones of any kind if none is the program's own.
 func (s *Signature) String() string {
 	if s.n > 0 {
-		return strings.Join(s.own[:s.n], between)
+		return strings.Join(s.own[:s.n], Between)
 	}
-	return strings.Join(s.other[:s.others], between)
+	return strings.Join(s.other[:s.others], Between)
 }
 
 // maxBetween bounds the distance in lines of two successive frames of a stack in formats without frame numbers.

@@ -56,6 +56,9 @@ func Demangle(name string) string {
 	return s
 }
 
+// Unescape returns a name without the escapes of legacy Rust names (`$LT$`, `..`), which demanglers that know only C++ leave there.
+func Unescape(name string) string { return rust.Unescape(name) }
+
 // LLVM returns what llvm prints for a symbol, also where Demangle returns more or where llvm is wrong: template parameters in
 // lambdas and in local names refer to the template that llvm chooses, the escapes of legacy Rust names (`Vec$LT$T$GT$`) and
 // the names of transaction clones are unchanged, a dot before the name is kept, and the readable form ends before a NUL.

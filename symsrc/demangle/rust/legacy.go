@@ -63,6 +63,31 @@ var legacyEscapes = map[string]byte{
 	"SP": '@', "BP": '*', "RF": '&', "LT": '<', "GT": '>', "LP": '(', "RP": ')', "C": ',',
 }
 
+// Unescape returns a name that was read as one of C++, so that it has the escapes of legacy Rust names, without these: `<a::T as b::U>::f` for
+// `_$LT$a..T$u20$as$u20$b..U$GT$::f`. Another name is returned as it is.
+func Unescape(name string) string {
+	if !strings.Contains(name, "$") || strings.Contains(name, "_ZN") || !hasEscapes(name) { // or a mangled name
+		return name
+	}
+	parts := strings.Split(name, "::")
+	for i, part := range parts {
+		if hasEscapes(part) {
+			parts[i] = string(appendUnescaped(nil, part))
+		}
+	}
+	return strings.Join(parts, "::")
+}
+
+// hasEscapes reports whether a name has one of the escapes that names of other languages do not have.
+func hasEscapes(name string) bool {
+	for _, escape := range [...]string{"$LT$", "$GT$", "$RF$", "$BP$", "$u20$", "$u7b$", "$u7d$"} {
+		if strings.Contains(name, escape) {
+			return true
+		}
+	}
+	return false
+}
+
 // appendUnescaped appends one component with its escapes decoded. After an unknown escape, which is kept, nothing is decoded.
 func appendUnescaped(dst []byte, s string) []byte {
 	if strings.HasPrefix(s, "_$") {
