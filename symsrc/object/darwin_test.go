@@ -2,6 +2,7 @@ package object
 
 import (
 	"bytes"
+	"cmp"
 	stdmacho "debug/macho"
 	"encoding/binary"
 	"fmt"
@@ -243,4 +244,111 @@ func TestDarwinFat(t *testing.T) {
 			}
 		}
 	}
+}
+
+// darwinHidden has functions with and without names in other files, of each kind of visibility.
+const darwinHidden = `#define F(n) \
+  static __attribute__((noinline)) int s##n(int x) { return x * 7 + n; } \
+  int e##n(int x) { return s##n(x) + 3; } \
+  static __attribute__((noinline)) int t##n(int x) { int y[9]; for (int i = 0; i < 9; i++) y[i] = s##n(x + i); return y[x % 9]; } \
+  __attribute__((visibility("hidden"), noinline)) int h##n(int x) { return t##n(x) * s##n(x); } \
+  int f##n(int x) { return h##n(x) + t##n(x); } \
+  static __attribute__((noinline)) int u##n(int x) { return x * 11 + s##n(x + 1); } \
+  int g##n(int x) { return f##n(x) + u##n(x); }
+`
+
+// TestDarwinStripped holds that no function of a file without some symbols, or of its dSYM, has the name of another one: names are those
+// of the file with all symbols, and it has a name for nearly all code.
+func TestDarwinStripped(t *testing.T) {
+	for _, tool := range [...]string{"clang-22", "ld64.lld-22", "dsymutil-22", "llvm-strip-22"} {
+		need(t, tool)
+	}
+	dir := t.TempDir()
+	run := func(args ...string) {
+		t.Helper()
+		cmd := exec.Command(args[0], args[1:]...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, out)
+		}
+	}
+	for file, text := range map[string]string{"a.c": "F(1) F(2) F(3)\nint main(int n, char **v) { return g1(n); }\n", "b.c": "F(4) F(5) F(6)\n"} {
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(darwinHidden+text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, arch := range [...]string{"arm64", "x86_64"} {
+		run("clang-22", "--target="+arch+"-apple-macos11", "-O2", "-g", "-c", "a.c")
+		run("clang-22", "--target="+arch+"-apple-macos11", "-O2", "-c", "b.c") // without debug information
+		for _, kind := range [...][]string{{"-e", "_main"}, {"-dylib"}, {"-dylib", "-exported_symbol", "_e*"}} {
+			for _, linked := range [...][]string{{}, {"-no_function_starts"}, {"-x"}, {"-x", "-no_function_starts"}, {"-no_exported_symbols"}} {
+				if len(kind) == 3 && slices.Contains(linked, "-no_exported_symbols") || arch != "arm64" && len(kind) != 2 {
+					continue
+				}
+				link := func(out string, flags ...string) {
+					t.Helper()
+					run(slices.Concat([]string{"ld64.lld-22", "-arch", arch, "-platform_version", "macos", "11.0", "11.0", "-undefined", "dynamic_lookup", "a.o", "b.o", "-o", out},
+						kind, flags)...)
+				}
+				if slices.Contains(linked, "-no_function_starts") { // the code begins elsewhere
+					link("whole", "-no_function_starts")
+				} else {
+					link("whole")
+				}
+				link("program", linked...)
+				run("dsymutil-22", "program", "-o", "program.dSYM")
+				truth, addrs := darwinTruth(t, filepath.Join(dir, "whole"))
+				files := []string{filepath.Join("program.dSYM", "Contents", "Resources", "DWARF", "program"), "program"}
+				for _, flags := range [...]string{"--strip-all", "-x", "-S"} {
+					run("llvm-strip-22", flags, "program", "-o", "stripped"+flags)
+					files = append(files, "stripped"+flags)
+				}
+				for _, file := range files {
+					path := filepath.Join(dir, file)
+					f := open(t, path)
+					if !strings.Contains(file, "dSYM") && file != "program" {
+						f.deps.mmap = nil // the objects are not there
+					}
+					named, wrong := 0, 0
+					for _, a := range addrs {
+						frames := f.Code(a)
+						if len(frames) == 0 || frames[len(frames)-1].Func == "" {
+							continue
+						}
+						if named++; frames[len(frames)-1].Func != truth(a) {
+							if wrong++; wrong <= 2 {
+								t.Errorf("%s %v %v %s, %#x: %s, which is %s", arch, kind, linked, filepath.Base(file), a, render(frames), truth(a))
+							}
+						}
+					}
+					whole := !slices.Contains(linked, "-x") && !strings.HasSuffix(file, "all") && !strings.HasSuffix(file, "-x")
+					if wrong > 0 || whole && named < len(addrs) {
+						t.Errorf("%s %v %v %s: %d of %d named, %d wrong", arch, kind, linked, file, named, len(addrs), wrong)
+					}
+				}
+			}
+		}
+	}
+}
+
+// darwinTruth returns which function is at an address of a file with all symbols, and the addresses in its code.
+func darwinTruth(t *testing.T, path string) (at func(uint64) string, addrs []uint64) {
+	t.Helper()
+	f, err := stdmacho.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	syms := slices.DeleteFunc(f.Symtab.Syms, func(s stdmacho.Symbol) bool {
+		return s.Type&0xe0 != 0 || s.Sect == 0 || f.Sections[s.Sect-1].Name != "__text"
+	})
+	slices.SortFunc(syms, func(a, b stdmacho.Symbol) int { return cmp.Compare(a.Value, b.Value) })
+	return func(addr uint64) (name string) {
+		for _, s := range syms {
+			if s.Value <= addr {
+				name = strings.TrimPrefix(s.Name, "_")
+			}
+		}
+		return name
+	}, textOf(t, path)
 }
