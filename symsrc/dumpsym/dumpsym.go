@@ -89,15 +89,15 @@ func (n *names) number(s string) int {
 
 func (d *dumper) write(name string, out io.Writer) error {
 	src := object.NewSource(d.finder)
-	id, machine, base, err := src.Describe(d.ctx, d.module)
+	of, err := src.Describe(d.ctx, d.module)
 	src.Close()
 	switch {
 	case err != nil:
 		return err
-	case id == "":
+	case of.ID == "":
 		return ErrNoBuildID
 	}
-	d.base, d.machine = base, machine
+	d.base, d.machine = of.Base, of.Machine
 	spool, err := os.CreateTemp("", "qss-filter-*.sym")
 	if err != nil {
 		return err
@@ -119,7 +119,15 @@ func (d *dumper) write(name string, out io.Writer) error {
 		return err
 	}
 	w := bufio.NewWriterSize(out, 1<<16)
-	fmt.Fprintf(w, "MODULE Linux %s %s %s\nINFO CODE_ID %X\n", machine, id.DebugID(), clean(name), string(id))
+	switch of.Darwin {
+	case "":
+		fmt.Fprintf(w, "MODULE Linux %s %s %s\nINFO CODE_ID %X\n", of.Machine, of.ID.DebugID(), clean(name), string(of.ID))
+	case "i386":
+		of.Darwin = of.Machine // Breakpad has one name for it
+		fallthrough
+	default:
+		fmt.Fprintf(w, "MODULE mac %s %X0 %s\n", of.Darwin, string(of.ID), clean(name))
+	}
 	for i, s := range d.files.list {
 		fmt.Fprintf(w, "FILE %d %s\n", i, clean(s))
 	}

@@ -141,3 +141,15 @@ func TestRefused(t *testing.T) {
 		t.Errorf("when it is to end: %v", err)
 	}
 }
+
+// TestDarwin holds that the file of a program of Darwin begins as Breakpad's dump_syms for it does: with the UUID as it is, and without a
+// build ID.
+func TestDarwin(t *testing.T) {
+	path, err := filepath.Abs("../../testdata/apple/bin/demo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ours := dump(t, oneFile{}, path); !bytes.HasPrefix(ours, []byte("MODULE mac x86_64 4C4C447D55553144A10B863C84E8F2C60 demo\nFUNC 3d0 50 0 run\n")) {
+		t.Errorf("it begins %.120q", ours)
+	}
+}
