@@ -31,7 +31,7 @@ func (f oneFile) Find(_ context.Context, m symsrc.Module) *symsrc.Files {
 func dump(t testing.TB, finder symsrc.Finder, path string) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	if err := Write(context.Background(), finder, path, "", &out); err != nil {
+	if err := Write(context.Background(), finder, symsrc.Module{Name: path}, "", &out); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()
