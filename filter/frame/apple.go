@@ -94,7 +94,7 @@ func readApple(s *Search, line []byte, at, from int, f *Frame) bool {
 		return f.Done && darwinName(mod.Of(line), addr)
 	}
 	f.Off, f.Offset, f.Later = off, v, true
-	name := span(e+1, e+plus)
+	name := span(scan.Spaces(line, e), e+plus)
 	if name.Start >= name.End {
 		return false
 	}
