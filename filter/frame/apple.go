@@ -272,6 +272,7 @@ func ofIPS(line []byte, o *scan.Object, f *Frame) bool {
 		return false
 	}
 	*f = Frame{Off: off.Value, Offset: v, Space: symsrc.InImage, ImageIndex: i + 1, Hint: o.Text(line, "symbol"), Convention: Raw, Run: Adjacent, Later: true}
+	f.Done = o.Get(line, "sourceLine") != nil || o.Get(line, "inline") != nil // the system has named it
 	if crashed(line[:o.Whole.Start]) {
 		f.Convention = Exact
 	}
