@@ -21,7 +21,7 @@ var standIn = sync.OnceValues(func() (dir string, err error) {
 	if out, err := exec.Command("go", "build", "-o", filepath.Join(dir, "qss-filter"), ".").CombinedOutput(); err != nil {
 		return "", &buildError{string(out)}
 	}
-	for _, name := range []string{"llvm-symbolizer", "llvm-addr2line", "addr2line"} {
+	for _, name := range []string{"llvm-symbolizer", "llvm-addr2line", "addr2line", "atos"} {
 		if err := os.Symlink("qss-filter", filepath.Join(dir, name)); err != nil {
 			return "", err
 		}

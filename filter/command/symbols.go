@@ -217,14 +217,15 @@ func dumpSymCommand(fs *cli.Flags) cli.Run {
 	symbolFlags(fs, s)
 	fs.Hide("no-cache", "cache-max") // it asks for no answers
 	return func() (int, error) {
-		s.Files.Arguments = fs.Args()
-		warnOfOthers(s, fs.Args()[0])
+		m := batch.Module(fs.Args()[0], "")
+		s.Files.Arguments = []string{m.Name}
+		warnOfOthers(s, m.Name)
 		finder, end, err := s.Finder()
 		if err != nil {
 			return cli.Usage, err
 		}
 		defer end()
-		if err := dumpsym.Run(context.Background(), finder, fs.Args()[0], o, os.Stdout); err != nil {
+		if err := dumpsym.Run(context.Background(), finder, m, o, os.Stdout); err != nil {
 			return cli.Failed, err
 		}
 		return cli.OK, nil

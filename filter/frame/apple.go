@@ -15,6 +15,8 @@ import (
 //	3   MyApp            0x1043dc (Missing UUID 64d2d4b8c2d6305b8fc7ed6ad1d5f5d8)           Crashlytics: an offset in the image
 //	2  ??? (<2151A33A-068D-37FE-ACB5-02E0BB7DA9D8> + 264960) [0x103758b00]                  spindump
 //	+ 2443 ???  (in prog)  load address 0x100000000 + 0x3f60  [0x100003f60]                 sample
+//	5   Crash-Tester     0x0000f6d9 0x8000 + 30425 (-[Crasher throwException] + 101)        KSCrash, side by side
+//	(0x18e27ad8c 0x18d4345ec 0x104f8c40f)                                                   the stack of an exception
 //
 // backtrace_symbols writes "%-4d%-35s 0x%0*lx %s + %lu" (Libc's gen/backtrace.c), reports have a tab after the name. Images below the
 // stacks say which file each is: a report is read to there. A frame names an image by its name or its bundle's, which may have spaces.
@@ -29,10 +31,12 @@ const (
 var (
 	plusWord    = []byte(" + ")
 	missingUUID = []byte(" (Missing UUID ")
+	parenWord   = []byte(" (")
 	inImageWord = []byte("  (in ")
 	loadWord    = []byte("load address 0x")
 	noName      = []byte("???")
 	dylibSuffix = []byte(".dylib")
+	soSuffix    = []byte(".so")
 	bundleStart = []byte("com.apple.")
 )
 
@@ -65,6 +69,16 @@ func readApple(s *Search, line []byte, at, from int, f *Frame) bool {
 	if bytes.HasPrefix(rest, inWord) {
 		return false
 	}
+	if base, baseEnd, ok := scan.Address(line, e+1); ok && scan.Has(line, baseEnd, " + ") {
+		off := span(baseEnd+len(plusWord), 0)
+		f.Offset, off.End, ok = scan.Decimal(line, off.Start)
+		f.Off, f.Later = off, true
+		if named := line[off.End:limit]; ok && len(named) > 0 { // what the emitter takes for the name
+			ok = bytes.HasPrefix(named, parenWord) && line[limit-1] == ')'
+			f.Hint = span(off.End+len(parenWord), limit-1)
+		}
+		return ok && base > 0 && !bytes.Equal(mod.Of(line), noName) && isDistance(addr, base, f.Offset)
+	}
 	plus := s.lastIndex(rest, plusWord)
 	if plus < 1 {
 		f.Done = s.endsWithLine(rest)
@@ -80,12 +94,9 @@ func readApple(s *Search, line []byte, at, from int, f *Frame) bool {
 		return f.Done && darwinName(mod.Of(line), addr)
 	}
 	f.Off, f.Offset, f.Later = off, v, true
-	name := span(e+1, e+plus)
+	name := span(scan.Spaces(line, e), e+plus)
 	if name.Start >= name.End {
 		return false
-	}
-	if base, baseEnd, ok := scan.Address(line, name.Start); ok && baseEnd == name.End {
-		return base > 0 && !bytes.Equal(mod.Of(line), noName) && isDistance(addr, base, v)
 	}
 	if isUUID(name.Of(line)) {
 		f.BuildID, f.Later, f.Arch = name, false, ""
@@ -97,6 +108,49 @@ func readApple(s *Search, line []byte, at, from int, f *Frame) bool {
 	f.Symbol, f.Base, f.Space = name, FromSymbol, symsrc.Linked
 	return true
 }
+
+// readAppleList reads a return address of the stack of an exception, all of which stand on one line; `0x` stands at line[at]. Reports have it
+// below `Last Exception Backtrace:`, and the console below `*** First throw call stack:`.
+func readAppleList(s *Search, line []byte, at, _ int, f *Frame) bool {
+	addr, e, ok := scan.Address(line, at)
+	if !ok || addr < darwinPage || at == 0 || e >= len(line) || line[e] != ' ' && line[e] != ')' {
+		return false
+	}
+	ok = s.inException(line, at) && line[s.textEnd(line[:min(len(line), e+maxModule)], e)-1] == ')'
+	if s.exception.at, s.exception.is = at, ok; !ok {
+		return false
+	}
+	*f = Frame{Whole: span(at, e), Addr: span(at, e), Off: span(at, e), Offset: addr, Base: Absolute, Convention: Raw, Later: true}
+	f.answer(s, line, e)
+	return true
+}
+
+// inException reports whether before an address only others of the stack of an exception stand. What was found of the last one is known.
+func (s *Search) inException(line []byte, at int) bool {
+	for range maxList {
+		if line[at-1] == '(' {
+			return at-1 == scan.Spaces(line, s.begin)
+		}
+		before := scan.BackToken(line, 0, at-1)
+		if line[at-1] != ' ' || before == at-1 || !s.spend(at-before) {
+			return false
+		}
+		if line[before] == '(' {
+			before++
+		}
+		if before == s.exception.at {
+			return s.exception.is
+		}
+		if _, e, ok := scan.Address(line, before); !ok || e != at-1 || before == 0 {
+			return false
+		}
+		at = before
+	}
+	return false
+}
+
+// darwinPage is the end of the addresses at which nothing is.
+const darwinPage = 1 << 12
 
 // maxAppleName bounds the name of an image, in bytes.
 const maxAppleName = 255
@@ -113,7 +167,7 @@ func isDistance(addr, base, distance uint64) bool {
 
 // darwinName reports whether an image is one of Darwin: by its name, or by its place. LLVM's own programs print such frames on Linux, too.
 func darwinName(name []byte, addr uint64) bool {
-	if bytes.Contains(name, []byte(".so")) {
+	if bytes.Contains(name, soSuffix) {
 		return false
 	}
 	return bytes.HasSuffix(name, dylibSuffix) || bytes.HasPrefix(name, bundleStart) || addr >= darwinStart && addr < darwinEnd
@@ -218,6 +272,7 @@ func ofIPS(line []byte, o *scan.Object, f *Frame) bool {
 		return false
 	}
 	*f = Frame{Off: off.Value, Offset: v, Space: symsrc.InImage, ImageIndex: i + 1, Hint: o.Text(line, "symbol"), Convention: Raw, Run: Adjacent, Later: true}
+	f.Done = o.Get(line, "sourceLine") != nil || o.Get(line, "inline") != nil // the system has named it
 	if crashed(line[:o.Whole.Start]) {
 		f.Convention = Exact
 	}

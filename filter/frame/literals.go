@@ -44,11 +44,11 @@ var (
 	scriptPlace   = match.Literal{Text: "js:", After: match.Digit, When: match.Always, Fits: func(line []byte, at int) bool { return endsPlace(line, at+len("js")) }}
 	bundlePlace   = match.Literal{Text: "bundle:", After: match.Digit, When: match.Always, Fits: func(line []byte, at int) bool { return endsPlace(line, at+len("bundle")) }}
 	hermesPlace   = match.Literal{Text: ".hbc:", After: match.Digit, When: match.Always, Fits: func(line []byte, at int) bool { return endsPlace(line, at+len(".hbc")) }}
-	// wholeAddress begins an address with all its digits, as frames of Darwin have it.
-	wholeAddress = match.Literal{Text: "0x0000000", After: match.Hex, When: match.Always, Fits: beforeOffset}
-	missingWord  = match.Literal{Text: " (Missing UUID ", After: match.Hex, When: match.Always}
-	imageKey     = match.Literal{Text: `"imageOffset":`, When: match.Absolute}
-	number       = match.Literal{Text: "#", After: match.Digit, When: match.Renumbering}
+	// plusDecimal is before the distance from where a function or an image begins, in frames of Darwin.
+	plusDecimal = match.Literal{Text: "+ ", After: match.Digit, When: match.Always, Fits: endsDistance}
+	missingWord = match.Literal{Text: " (Missing UUID ", After: match.Hex, When: match.Always}
+	imageKey    = match.Literal{Text: `"imageOffset":`, When: match.Absolute}
+	number      = match.Literal{Text: "#", After: match.Digit, When: match.Renumbering}
 )
 
 func stopAt(l ...match.Literal) []match.Literal { return l }
@@ -91,14 +91,13 @@ func endsSpacedOffset(line []byte, at int) bool {
 	return mayEnd(line, end) || line[end] == ')' || scan.Has(line, end, " (0x") || scan.EndsWith(line, 0, at, "] ")
 }
 
-// beforeOffset reports whether the address that begins there has all its digits, and a decimal offset follows it.
-func beforeOffset(line []byte, at int) bool {
-	end := at + len("0x0123456789abcdef")
-	if end >= len(line) || line[end] != ' ' && line[end] != '\t' || scan.HexEnd(line[:end], at+len("0x")) != end {
-		return false
+// endsDistance reports whether ` + N` may end a frame of Darwin, in which an address stands before it. Other programs print such frames on Linux.
+func endsDistance(line []byte, at int) bool {
+	end := at + len("+ ")
+	for end < len(line) && scan.IsDigit(line[end]) {
+		end++
 	}
-	plus := bytes.LastIndex(line[end:], plusWord)
-	return plus >= 0 && end+plus+len(plusWord) < len(line) && scan.IsDigit(line[end+plus+len(plusWord)])
+	return at > 0 && line[at-1] == ' ' && (mayEnd(line, end) || scan.Has(line, end, " (")) && bytes.Contains(line[:at], hexPrefix) && !bytes.Contains(line[:at], soSuffix)
 }
 
 // endsBracket reports whether `[0x…` is closed, and stands where a frame has it: at the end of the line, before this filter's answer, or after

@@ -41,7 +41,8 @@ func (s *Search) moduleFirst(line []byte, at, open int, num Span, n uint64, f *F
 	*f = Frame{Whole: span(at, end), Num: num, Number: n, Off: span(plus+1, end-1), Offset: off, Gap: span(end, end), Convention: Raw}
 	f.setModule(line, o+1, plus)
 	if id, e, ok := scan.BuildID(line[:limit], end); ok {
-		f.BuildID, f.Whole.End, f.Gap = id, e, span(e, e)
+		f.setBuildID(id)
+		f.Whole.End, f.Gap = e, span(e, e)
 	}
 	end = f.Whole.End
 	f.answer(s, line[:limit], end)
@@ -103,7 +104,8 @@ func (s *Search) module(line []byte, addrEnd, limit int, f *Frame) bool {
 	f.Done = s.endsWithLine(hint)
 	f.Convention = spelling(f, hint, open-gapEnd)
 	if id, e, ok := scan.BuildID(line[:limit], end); ok {
-		f.BuildID, f.Whole.End = id, e
+		f.setBuildID(id)
+		f.Whole.End = e
 	}
 	return true
 }
@@ -140,6 +142,15 @@ func (f *Frame) setModule(line []byte, start, end int) {
 				}
 			}
 		}
+	}
+}
+
+// setBuildID sets the build ID that stands after the module. On Darwin the runtimes of LLVM 14 to 16 print 32 bytes: those of the UUID, and
+// 16 of the next load command of the file, which most often says for what system it was linked.
+func (f *Frame) setBuildID(id Span) {
+	const uuidDigits = 32
+	if f.BuildID = id; f.Arch != "" && id.End-id.Start == 2*uuidDigits {
+		f.BuildID.End = id.Start + uuidDigits
 	}
 }
 

@@ -24,12 +24,17 @@ type Search struct {
 	// unopened is up to where no parenthesis of a function's opens, for the readers that search backward for one.
 	unopened int
 	// list is whether the last address that was looked at, at that offset, is one of a list.
-	list struct {
-		at int
-		is bool
-	}
+	list listed
+	// exception is the same for lists of the stack of an exception.
+	exception listed
 	// sentence is whether the line holds a word that begins a sanitizer's sentence.
 	sentence presence
+}
+
+// listed says whether the address at an offset is one of a list.
+type listed struct {
+	at int
+	is bool
 }
 
 // ahead is what a Search has found of a text.
@@ -51,6 +56,7 @@ func (s *Search) Reset(line []byte) {
 		*s = *known.Search()
 	}
 	s.line, s.begin, s.unopened, s.list.at = line, 0, 0, -1
+	s.exception = listed{}
 	s.table.marks.Find(line, &s.marks)
 	s.texts = s.marks.Found()
 	for i, number := range s.texts {

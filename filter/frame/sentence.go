@@ -62,7 +62,8 @@ func readSentence(s *Search, line []byte, plus, from int, f *Frame) bool {
 		readLocation(line, from+said-len(locationWord), open, f)
 	}
 	if id, e, ok := scan.BuildID(line, end); ok {
-		f.BuildID, f.Whole.End = id, e
+		f.setBuildID(id)
+		f.Whole.End = e
 	}
 	return true
 }

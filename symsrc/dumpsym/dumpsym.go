@@ -1,4 +1,4 @@
-// Package dumpsym writes Breakpad symbol files from ELF files and their debug information (Breakpad, docs/symbol_files.md).
+// Package dumpsym writes Breakpad symbol files from ELF and Mach-O files and their debug information (Breakpad, docs/symbol_files.md).
 package dumpsym
 
 import (
@@ -28,18 +28,17 @@ const piecesAtOnce = 2 << 20
 // ErrNoBuildID is the error of a file that nothing could find the symbols of.
 var ErrNoBuildID = errors.New("no build ID")
 
-// Write writes the symbols of the program or library at path, with the debug information that finder knows of it. name is what
-// the file is called at run time; "" means as path is, without `.debug`.
-func Write(ctx context.Context, finder symsrc.Finder, path, name string, out io.Writer) error {
-	title := path
-	path, err := filepath.Abs(path)
-	if err != nil {
+// Write writes the symbols of a program or library, whose name is that of its file, with the debug information that finder knows of it. name
+// is what the file is called at run time; "" means as its file is, without `.debug`.
+func Write(ctx context.Context, finder symsrc.Finder, m symsrc.Module, name string, out io.Writer) (err error) {
+	title := m.Name
+	if m.Name, err = filepath.Abs(m.Name); err != nil {
 		return err
 	}
 	if name == "" {
-		name = strings.TrimSuffix(filepath.Base(path), ".debug")
+		name = strings.TrimSuffix(filepath.Base(m.Name), ".debug")
 	}
-	d := &dumper{ctx: ctx, finder: finder, module: symsrc.Module{Name: path}, atOnce: piecesAtOnce}
+	d := &dumper{ctx: ctx, finder: finder, module: m, atOnce: piecesAtOnce}
 	if err := d.write(name, out); err != nil {
 		return fmt.Errorf("dump symbols of %s: %w", title, err)
 	}
@@ -89,15 +88,15 @@ func (n *names) number(s string) int {
 
 func (d *dumper) write(name string, out io.Writer) error {
 	src := object.NewSource(d.finder)
-	id, machine, base, err := src.Describe(d.ctx, d.module)
+	of, err := src.Describe(d.ctx, d.module)
 	src.Close()
 	switch {
 	case err != nil:
 		return err
-	case id == "":
+	case of.ID == "":
 		return ErrNoBuildID
 	}
-	d.base, d.machine = base, machine
+	d.base, d.machine = of.Base, of.Machine
 	spool, err := os.CreateTemp("", "qss-filter-*.sym")
 	if err != nil {
 		return err
@@ -119,7 +118,15 @@ func (d *dumper) write(name string, out io.Writer) error {
 		return err
 	}
 	w := bufio.NewWriterSize(out, 1<<16)
-	fmt.Fprintf(w, "MODULE Linux %s %s %s\nINFO CODE_ID %X\n", machine, id.DebugID(), clean(name), string(id))
+	switch of.Darwin {
+	case "":
+		fmt.Fprintf(w, "MODULE Linux %s %s %s\nINFO CODE_ID %X\n", of.Machine, of.ID.DebugID(), clean(name), string(of.ID))
+	case "i386":
+		of.Darwin = of.Machine // Breakpad has one name for it
+		fallthrough
+	default:
+		fmt.Fprintf(w, "MODULE mac %s %X0 %s\n", of.Darwin, string(of.ID), clean(name))
+	}
 	for i, s := range d.files.list {
 		fmt.Fprintf(w, "FILE %d %s\n", i, clean(s))
 	}
@@ -183,17 +190,17 @@ type Options struct {
 	Name string
 }
 
-// Run writes the symbols of the file at path. A file that is to be written is there whole, or stays as it was.
-func Run(ctx context.Context, finder symsrc.Finder, path string, o Options, stdout io.Writer) error {
+// Run writes the symbols of a module as Write does. A file that is to be written is there whole, or stays as it was.
+func Run(ctx context.Context, finder symsrc.Finder, m symsrc.Module, o Options, stdout io.Writer) error {
 	if o.Output == "" {
-		return Write(ctx, finder, path, o.Name, stdout)
+		return Write(ctx, finder, m, o.Name, stdout)
 	}
 	out, err := diskcache.Output(o.Output)
 	if err != nil {
 		return err
 	}
 	defer out.Abort()
-	if err := Write(ctx, finder, path, o.Name, out); err != nil {
+	if err := Write(ctx, finder, m, o.Name, out); err != nil {
 		return err
 	}
 	return out.Commit()

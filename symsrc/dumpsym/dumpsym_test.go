@@ -110,7 +110,7 @@ func TestRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{text: "NOT_ELF", filepath.Join(dir, "none"): "no such file", object: "not linked"} {
-		err := Run(context.Background(), oneFile{}, path, Options{}, &bytes.Buffer{})
+		err := Run(context.Background(), oneFile{}, symsrc.Module{Name: path}, Options{}, &bytes.Buffer{})
 		if err == nil || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v, want one with %q", path, err, want)
 		}
@@ -120,13 +120,13 @@ func TestRefused(t *testing.T) {
 	if err := os.WriteFile(out, []byte("old"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := Run(context.Background(), oneFile{}, text, Options{Output: out}, nil); err == nil {
+	if err := Run(context.Background(), oneFile{}, symsrc.Module{Name: text}, Options{Output: out}, nil); err == nil {
 		t.Error("text is dumped")
 	}
 	if old, err := os.ReadFile(out); string(old) != "old" || err != nil {
 		t.Errorf("%q, %v", old, err)
 	}
-	if err := Run(context.Background(), oneFile{}, program, Options{Output: out, Name: "other\nname"}, nil); err != nil {
+	if err := Run(context.Background(), oneFile{}, symsrc.Module{Name: program}, Options{Output: out, Name: "other\nname"}, nil); err != nil {
 		t.Error(err)
 	}
 	if text, err := os.ReadFile(out); !bytes.HasPrefix(text, []byte("MODULE Linux x86_64 1B5136E5BC75BE65B3673345D73240C90 other?name\n")) {
@@ -137,7 +137,19 @@ func TestRefused(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := Run(ended, oneFile{}, program, Options{}, &bytes.Buffer{}); !errors.Is(err, context.Canceled) {
+	if err := Run(ended, oneFile{}, symsrc.Module{Name: program}, Options{}, &bytes.Buffer{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("when it is to end: %v", err)
+	}
+}
+
+// TestDarwin holds that the file of a program of Darwin begins as Breakpad's dump_syms for it does: with the UUID as it is, and without a
+// build ID.
+func TestDarwin(t *testing.T) {
+	path, err := filepath.Abs("../../testdata/apple/bin/demo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ours := dump(t, oneFile{}, path); !bytes.HasPrefix(ours, []byte("MODULE mac x86_64 4C4C447D55553144A10B863C84E8F2C60 demo\nFUNC 3d0 50 0 run\n")) {
+		t.Errorf("it begins %.120q", ours)
 	}
 }

@@ -31,7 +31,7 @@ func (f oneFile) Find(_ context.Context, m symsrc.Module) *symsrc.Files {
 func dump(t testing.TB, finder symsrc.Finder, path string) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	if err := Write(context.Background(), finder, path, "", &out); err != nil {
+	if err := Write(context.Background(), finder, symsrc.Module{Name: path}, "", &out); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()
@@ -61,7 +61,7 @@ func roundTrip(t *testing.T, finder symsrc.Finder, path string, step uint64) {
 	}
 	src := object.NewSource(finder)
 	defer src.Close()
-	_, _, base, err := src.Describe(t.Context(), symsrc.Module{Name: path})
+	of, err := src.Describe(t.Context(), symsrc.Module{Name: path})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func roundTrip(t *testing.T, finder symsrc.Finder, path string, step uint64) {
 		}
 		for addr := s.Addr; addr < s.Addr+s.Size; addr += step {
 			want := src.Frames(t.Context(), symsrc.Addr{Module: symsrc.Module{Name: path}, Offset: addr}).Frames
-			got, err := file.Frames(addr - base)
+			got, err := file.Frames(addr - of.Base)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -18,6 +18,8 @@ type File struct {
 	// ELF is the file as package elf has it.
 	ELF  *elf.File
 	data []byte
+	// functions are the sorted addresses at which functions are known to start.
+	functions []uint64
 }
 
 // Is reports whether a file is a Mach-O file of one architecture, by its first bytes.

@@ -111,6 +111,12 @@ func (f *File) functionStarts(limits *budget.File) (starts []uint64) {
 	return starts
 }
 
+// StartsWithin reports whether a function is known to start after an address, up to and including another one.
+func (f *File) StartsWithin(after, last uint64) bool {
+	i, _ := slices.BinarySearch(f.functions, after+1)
+	return i < len(f.functions) && f.functions[i] <= last
+}
+
 // appendSymbols appends the symbol tables as those of an ELF file: the names lose the underscore that compilers of Apple put before
 // all names of C, and have sizes. A symbol extends to the next one, to the next start of a function, or to the end of its section.
 func (f *File) appendSymbols(sections []elf.Section, limits *budget.File) ([]elf.Section, error) {
@@ -118,15 +124,20 @@ func (f *File) appendSymbols(sections []elf.Section, limits *budget.File) ([]elf
 	if err != nil {
 		return nil, err
 	}
-	starts := f.functionStarts(limits)
+	f.functions = f.functionStarts(limits)
+	isEmpty := true
 	if len(entries) > 0 {
-		raw := f.translate(entries, strings, starts, limits)
+		raw, count := f.translate(entries, strings, limits)
 		at := uint32(len(sections))
+		isEmpty = count == 0
 		sections = append(sections,
 			elf.Section{Name: ".symtab", Type: stdelf.SHT_SYMTAB, Size: uint64(len(raw)), Bytes: raw, Link: at + 1},
 			elf.Section{Name: ".strtab", Type: stdelf.SHT_STRTAB, Offset: uint64(f.symtab.strings), Size: uint64(len(strings))})
 	}
-	if raw, names := f.exports(starts, limits); len(raw) > 0 {
+	if !isEmpty || f.DebugOnly {
+		return sections, nil
+	}
+	if raw, names := f.exports(limits); len(raw) > 0 {
 		at := uint32(len(sections))
 		sections = append(sections,
 			elf.Section{Name: ".dynsym", Type: stdelf.SHT_DYNSYM, Size: uint64(len(raw)), Bytes: raw, Link: at + 1},
@@ -143,11 +154,11 @@ type named struct {
 	local bool
 }
 
-// translate returns the entries of a symbol table as those of ELF.
-func (f *File) translate(entries, strings []byte, starts []uint64, limits *budget.File) []byte {
+// translate returns the entries of a symbol table as those of ELF, and how many these are.
+func (f *File) translate(entries, strings []byte, limits *budget.File) (raw []byte, count int) {
 	const weight = 64 // of an entry and its copies
 	size := int(f.nlistSize())
-	limits.Spend(16 * (len(entries)/size + len(starts)))
+	limits.Spend(16 * (len(entries)/size + len(f.functions)))
 	limits.Hold(weight * (len(entries) / size))
 	order := f.order()
 	list := make([]named, 0, len(entries)/size)
@@ -174,7 +185,7 @@ func (f *File) translate(entries, strings []byte, starts []uint64, limits *budge
 		}
 		list = append(list, named{n.value, n.name, sect, typ&external == 0})
 	}
-	return f.write(list, starts)
+	return f.write(list), len(list)
 }
 
 // isLabel reports whether a name is one of those that the assembler makes up at the starts of sections: ltmp0.
@@ -200,12 +211,12 @@ func (f *File) hasPlainNames(entries, strings []byte) bool {
 }
 
 // write returns symbols as the entries of an ELF file. The first entry is empty.
-func (f *File) write(list []named, starts []uint64) []byte {
-	bounds := make([]uint64, 0, len(list)+len(starts))
+func (f *File) write(list []named) []byte {
+	bounds := make([]uint64, 0, len(list)+len(f.functions))
 	for i := range list {
 		bounds = append(bounds, list[i].value)
 	}
-	bounds = append(bounds, starts...)
+	bounds = append(bounds, f.functions...)
 	if !slices.IsSorted(bounds) {
 		slices.Sort(bounds)
 	}
@@ -215,14 +226,13 @@ func (f *File) write(list []named, starts []uint64) []byte {
 	if f.is64 {
 		size = stdelf.Sym64Size
 	}
-	// Where the starts of functions are known, and in files that no symbols were removed from, the sizes are sure. Otherwise
-	// functions without names may follow.
-	sure := len(starts) > 0 || f.DebugOnly || f.typ == typeObject
 	out := make([]byte, size*(len(list)+1))
 	isCode := make([]bool, len(f.sections))
 	for i := range isCode {
 		isCode[i] = f.sections[i].isCode()
 	}
+	// Where the starts of functions are not known, those whose symbols were removed may follow any other. Local ones are removed first.
+	sure := len(f.functions) > 0 || f.typ == typeObject || slices.ContainsFunc(list, func(n named) bool { return n.local && isCode[n.sect-1] })
 	// Most tables are sorted by address, in a few runs: the next bound is near the last one.
 	at := 0
 	for i, n := range list {
@@ -248,7 +258,7 @@ func (f *File) write(list []named, starts []uint64) []byte {
 		}
 		length := end - n.value
 		if !sure && isCode {
-			length = 0
+			length = 1
 		}
 		if f.is64 && !f.big {
 			binary.LittleEndian.PutUint32(b, n.name)
@@ -279,11 +289,10 @@ const (
 	maxTrieDepth = 1 << 9
 )
 
-// exports returns the symbols in the trie of exports, which stay when all others are removed, as a table and its strings. There are none
-// where the symbol table has them: files that are not stripped.
-func (f *File) exports(starts []uint64, limits *budget.File) (raw, names []byte) {
+// exports returns the symbols in the trie of exports, which stay when all others are removed, as a table and its strings.
+func (f *File) exports(limits *budget.File) (raw, names []byte) {
 	b, ok := bin.Slice(f.data, uint64(f.trie.offset), uint64(f.trie.size))
-	if !ok || len(b) == 0 || f.symtab.count > 0 || f.DebugOnly {
+	if !ok || len(b) == 0 {
 		return nil, nil
 	}
 	base := uint64(0)
@@ -298,7 +307,7 @@ func (f *File) exports(starts []uint64, limits *budget.File) (raw, names []byte)
 	if len(t.list) == 0 {
 		return nil, nil
 	}
-	return f.write(t.list, starts), t.names
+	return f.write(t.list), t.names
 }
 
 // trie is a walk over the trie of exports.

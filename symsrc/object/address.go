@@ -62,6 +62,9 @@ func (f *File) Address(q symsrc.Addr) (addr uint64, ok bool) {
 // with that name. It returns false if there is no such function, or more than one.
 func (f *File) Symbol(name string, size uint64) (addr uint64, ok bool) {
 	f.elf.Budget.CountQuery()
+	if f.objects.macho != nil && strings.HasPrefix(name, dartPrefix) {
+		name = name[1:]
+	}
 	f.guard(func() {
 		for _, file := range [...]*File{f, f.other} {
 			if file == nil {
@@ -84,6 +87,9 @@ func (f *File) Symbol(name string, size uint64) (addr uint64, ok bool) {
 	})
 	return addr, ok
 }
+
+// dartPrefix begins the names that Dart prints, also on Darwin, where they have an underscore less than those of C in a symbol table.
+const dartPrefix = "_kDart"
 
 // unspaced returns a name without spaces: demanglers write `> >` or `>>`.
 func unspaced(name string) string { return strings.ReplaceAll(name, " ", "") }

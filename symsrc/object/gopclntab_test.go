@@ -1,6 +1,7 @@
 package object
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -113,6 +114,82 @@ func TestGoTable(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestGoDarwin compares Go programs of Darwin, whose debug information is compressed as only Go writes it, with what llvm-symbolizer-22 says
+// of those where it is not, and with Go's own addr2line. Stripped ones have the table of functions, which knows no padding and no markers.
+func TestGoDarwin(t *testing.T) {
+	source := regexp.MustCompile(`\S*/main\.go`)
+	for _, arch := range [...]string{"amd64", "arm64"} {
+		env := []string{"GOOS=darwin", "GOARCH=" + arch, "CGO_ENABLED=0"}
+		full, stripped := goProgram(t, env)
+		decoded, _ := goProgram(t, env, "-ldflags=-compressdwarf=false")
+		const step = 23
+		all := textOf(t, full)
+		addrs := make([]uint64, 0, len(all)/step)
+		for i := 0; i < len(all); i += step {
+			addrs = append(addrs, all[i])
+		}
+		f, table := open(t, full), open(t, stripped)
+		of := goAddr2line(t, full, addrs)
+		differ := map[string]int{}
+		check := func(peer string, addr uint64, got, want string) {
+			t.Helper()
+			if got != want {
+				if differ[peer]++; differ[peer] <= 5 {
+					t.Errorf("%s, %#x:\n got %s\nwant %s of %s", arch, addr, got, want, peer)
+				}
+			}
+		}
+		padding, inlined := 0, 0
+		for i, want := range symbolizer(t, decoded, addrs) {
+			frames := f.Code(addrs[i])
+			check("llvm-symbolizer", addrs[i], source.ReplaceAllString(render(frames), "main.go"), source.ReplaceAllString(want, "main.go"))
+			if strings.Contains(want, " < ") {
+				inlined++
+			}
+			want, got := plain(source.ReplaceAllString(want, "main.go")), plain(source.ReplaceAllString(render(table.Code(addrs[i])), "main.go"))
+			noRow := strings.HasSuffix(want, " ??:0")
+			switch {
+			case noRow && got == "?? ??:0": // after a function, or the build ID before the first one
+				padding++
+			case noRow: // of the line table, but of the table of functions
+				check("addr2line", addrs[i], got, plain(of[i]+":0"))
+			default:
+				check("llvm-symbolizer", addrs[i], got, want)
+			}
+			// Go's addr2line reads the lines of padding beyond the end of the table.
+			if n := len(frames); !noRow && n > 0 {
+				got := fmt.Sprintf("%s %s:%d", frames[n-1].Linkage, frames[0].File, frames[0].Line)
+				check("addr2line", addrs[i], plain(got+":0"), plain(of[i]+":0"))
+			}
+		}
+		if padding > len(addrs)/15 || inlined < len(addrs)/20 {
+			t.Errorf("%s: %d of %d in padding, %d with inlined calls", arch, padding, len(addrs), inlined)
+		}
+		t.Logf("%s: %d addresses, %d in padding, differences: %v", arch, len(addrs), padding, differ)
+	}
+}
+
+// goAddr2line returns what Go's own addr2line says of addresses: the function that others were inlined into, and the place in those.
+func goAddr2line(t *testing.T, path string, addrs []uint64) []string {
+	t.Helper()
+	var in strings.Builder
+	for _, a := range addrs {
+		fmt.Fprintf(&in, "%#x\n", a)
+	}
+	cmd := exec.Command("go", "tool", "addr2line", path)
+	cmd.Stdin = strings.NewReader(in.String())
+	out, err := cmd.Output()
+	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+	if err != nil || len(lines) != 2*len(addrs) {
+		t.Fatal(err, len(lines))
+	}
+	answers := make([]string, len(addrs))
+	for i := range answers {
+		answers[i] = lines[2*i] + " " + lines[2*i+1]
+	}
+	return answers
 }
 
 // TestGoTableDamaged damages the table, its header more often than the rest.

@@ -392,24 +392,36 @@ func (s *Source) Place(ctx context.Context, q symsrc.Addr) (addr, base uint64, o
 	return at.addr, at.base, at.ok
 }
 
-// Describe returns the build ID of a module's file, its machine as named by Breakpad, and the address of its first segment.
-func (s *Source) Describe(ctx context.Context, key symsrc.Module) (id symsrc.BuildID, machine string, base uint64, err error) {
+// Description is what the headers of a module's file say.
+type Description struct {
+	ID symsrc.BuildID
+	// Machine is the name of the machine in Breakpad. Darwin is that of the architecture of a Mach-O file, "" for others.
+	Machine, Darwin string
+	// Base is the address of the first segment.
+	Base uint64
+}
+
+// Describe returns the description of a module's file.
+func (s *Source) Describe(ctx context.Context, key symsrc.Module) (d Description, err error) {
 	err = errNoFile
 	files, _ := s.with(ctx, key, func(m *module, _ *symsrc.Files) {
 		if m.file == nil {
 			return
 		}
-		var ok bool
-		if base, ok = m.file.elf.LoadAddress(); !ok {
+		base, ok := m.file.elf.LoadAddress()
+		if !ok {
 			err = errNotLoaded
 			return
 		}
-		id, machine, err = m.file.elf.ID, m.file.elf.MachineName(), nil
+		d, err = Description{ID: m.file.elf.ID, Machine: m.file.elf.MachineName(), Base: base}, nil
+		if x := m.file.objects.macho; x != nil {
+			d.Darwin = x.Arch
+		}
 	})
 	if err != nil && files != nil && files.Note != "" {
 		err = fmt.Errorf("%w: %s", err, files.Note)
 	}
-	return id, machine, base, err
+	return d, err
 }
 
 var (

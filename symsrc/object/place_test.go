@@ -41,8 +41,8 @@ func TestPlace(t *testing.T) {
 		if ok != tc.ok || ok && (addr != tc.addr || base != tc.base) {
 			t.Errorf("%s: %#x of space %d: %#x, %#x, %v", tc.path, tc.off, tc.space, addr, base, ok)
 		}
-		if id, machine, base, err := src.Describe(t.Context(), m); tc.ok != (err == nil) || tc.ok && (len(id) != 20 || machine != "x86_64" || base != tc.base) {
-			t.Errorf("%s: %x %s %#x %v", tc.path, id, machine, base, err)
+		if d, err := src.Describe(t.Context(), m); tc.ok != (err == nil) || tc.ok && (len(d.ID) != 20 || d.Machine != "x86_64" || d.Darwin != "" || d.Base != tc.base) {
+			t.Errorf("%s: %+v %v", tc.path, d, err)
 		}
 	}
 }

@@ -52,6 +52,9 @@ func (s *symbols) at(addr uint64) (c elf.Match, ok bool) {
 		c, ok = t.At(addr)
 		full = t == f.symtab || t == other.symtab
 	}
+	if ok && (startsWithin(f, c.Start, addr) || other != f && startsWithin(other, c.Start, addr)) {
+		return elf.Match{}, false
+	}
 	if ok && c.Sized || f.policy.symbolsOnly {
 		return c, ok
 	}
@@ -72,6 +75,12 @@ func (s *symbols) at(addr uint64) (c elf.Match, ok bool) {
 		}
 	}
 	return c, ok
+}
+
+// startsWithin reports whether a file of Mach-O says that a function starts after a symbol, up to and including an address. A dSYM does not
+// have the starts of functions without symbols, but the program does.
+func startsWithin(f *File, after, last uint64) bool {
+	return f.objects.macho != nil && f.objects.macho.StartsWithin(after, last)
 }
 
 // table returns the table that at asks first, or nil.
