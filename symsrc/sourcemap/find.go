@@ -17,12 +17,15 @@ import (
 	"time"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/diskcache"
 )
 
 // Options say where maps are looked for.
 type Options struct {
 	// Places are files and directories that the user names. Of a directory all maps count whose name is that of a script and `.map`.
 	Places []string
+	// Kept are indexes of large maps; nil keeps none.
+	Kept *diskcache.Kept
 	// Problem reports what cannot be read. It may be nil.
 	Problem func(message string)
 }
@@ -54,13 +57,14 @@ type Script struct {
 	files *symsrc.Files
 	// unnamed is set if the script is at the log's path, and the map beside it, but nothing in the script speaks of a map.
 	unnamed bool
-	// lines are the lengths of the script's lines, in UTF-16 units at most; nil if the script is not here.
-	lines []int
+	// code is that of the script, nil if it is not here.
+	code  *code
+	mu    sync.Mutex // of space
+	space []segment
 }
 
-// Bounds of what is read: bytes of a map and of a script, files below the places, scripts that are remembered, and bytes of their maps.
+// Bounds of what is read: bytes of a script, files below the places, scripts that are remembered, and bytes of their maps.
 const (
-	maxMap     = 1 << 28
 	maxScript  = 64 << 20
 	maxFiles   = 1 << 18
 	maxScripts = 1 << 8
@@ -87,7 +91,7 @@ func (m *Maps) Script(ctx context.Context, name string) *Script {
 	m.failed = false
 	s := m.find(ctx, name)
 	if s != nil {
-		m.size += len(s.m.mappings)
+		m.size += s.size()
 	}
 	if len(m.known) >= maxScripts || m.size > maxKept {
 		clear(m.known)
@@ -255,7 +259,12 @@ func (m *Maps) beside(file string) *Script {
 		if err != nil {
 			return nil
 		}
-		return m.script(decoded, file, file, look)
+		of, err := Parse(decoded)
+		if err != nil {
+			m.fail(file + ": not a source map: " + err.Error())
+			return nil
+		}
+		return m.script(of, file, file, look)
 	}
 	at := file + mapEnd
 	if name, err := url.PathUnescape(named); named != "" && err == nil && filepath.IsLocal(filepath.FromSlash(name)) {
@@ -302,54 +311,61 @@ func comment(file string, size int64) string {
 	return string(bytes.TrimSpace(line))
 }
 
-// open reads a map of a script.
+// open reads a map of a script. The files are watched from before they are read.
 func (m *Maps) open(at, script string) *Script {
 	look := watch(at, script)
-	f, err := os.Open(at)
+	of, err := openMap(at, m.opt.Kept)
 	if err != nil {
-		m.fail(at + ": " + err.Error())
+		m.fail(at + ": " + cause(err).Error())
 		return nil
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil || info.Size() > maxMap {
-		m.fail(at + ": too large for a source map")
-		return nil
-	}
-	text := make([]byte, info.Size())
-	if _, err := io.ReadFull(f, text); err != nil {
-		m.fail(at + ": " + err.Error())
-		return nil
-	}
-	return m.script(text, at, script, look)
+	return m.script(of, at, script, look)
 }
 
-// script returns a script with the map of that text. The files are watched from before they were read.
-func (m *Maps) script(text []byte, at, script string, look *symsrc.Watch) *Script {
-	of, err := Parse(text)
-	if err != nil {
-		m.fail(at + ": not a source map: " + err.Error())
-		return nil
+// cause returns an error without the path that its message would have twice.
+func cause(err error) error {
+	if failed, ok := errors.AsType[*os.PathError](err); ok {
+		return failed.Err
 	}
+	return err
+}
+
+// script returns a script with its map.
+func (m *Maps) script(of *Map, at, script string, look *symsrc.Watch) *Script {
 	s := &Script{m: of, path: at, files: &symsrc.Files{Debug: at, DebugStatus: symsrc.OK, ElfStatus: symsrc.OK, Unverified: true, Watch: look}}
-	var code []byte
+	var text []byte
 	if info, err := os.Stat(script); err == nil && info.Mode().IsRegular() && info.Size() <= maxScript {
-		code, _ = os.ReadFile(script) // without it, less is known
+		text, _ = os.ReadFile(script) // without it, less is known
 	}
-	if code == nil || bytes.HasPrefix(code, byteCode) {
+	if text == nil || bytes.HasPrefix(text, byteCode) {
 		return s
 	}
-	for line := range bytes.Lines(code) {
-		s.lines = append(s.lines, len(line))
-	}
-	switch id := debugID(code); {
+	s.code = newCode(text)
+	switch id := debugID(text); {
 	case id != "" && of.DebugID != "" && id != of.DebugID:
-		s.files.DebugStatus, s.files.ElfStatus = symsrc.MismatchBuildID, symsrc.MismatchBuildID
-		s.files.Note = at + " has debug ID " + of.DebugID + ", and " + script + " has " + id
+		s.files = refused(s.files, at+" has debug ID "+of.DebugID+", and "+script+" has "+id)
+	case !s.code.holds(of):
+		s.files = refused(s.files, at+" has places that "+script+" does not have")
 	case id != "" && id == of.DebugID:
 		s.files.Unverified = false
 	}
 	return s
+}
+
+// refused returns files of which the map is of another build, and why.
+func refused(files *symsrc.Files, why string) *symsrc.Files {
+	of := *files
+	of.DebugStatus, of.ElfStatus, of.Note = symsrc.MismatchBuildID, symsrc.MismatchBuildID, why
+	return &of
+}
+
+// size returns how many bytes of memory a script takes, about.
+func (s *Script) size() (n int) {
+	s.m.each(func(m *Map) { n += len(m.mappings) + len(m.points) + len(m.sorted)*24 })
+	if s.code != nil {
+		n += len(s.code.text)
+	}
+	return n
 }
 
 // watch returns a watch of files, which need not be there now: a bundle is built again while its log is read.
@@ -391,17 +407,44 @@ func (s *Script) At(offset uint64) symsrc.Answer {
 	if s.files.DebugStatus != symsrc.OK {
 		return a
 	}
-	if s.lines != nil && (line >= len(s.lines) || column > s.lines[line]) {
-		files := *s.files
-		files.DebugStatus, files.ElfStatus, files.Note = symsrc.MismatchBuildID, symsrc.MismatchBuildID, "the script here has no such place"
-		a.Files = &files
-		return a
+	if s.code != nil {
+		r, ok := s.code.row(line)
+		at := 0
+		if ok {
+			at, ok = r.offset(column)
+		}
+		switch {
+		case !ok:
+			a.Files = refused(s.files, "the script here has no such place")
+			return a
+		case parts(r.text, at):
+			a.Files = refused(s.files, "the script here is of another build: the place is within a word of it")
+			return a
+		}
 	}
-	o, ok := s.m.At(line, column)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := s.m.find(line, column, s.space)
+	if f.of.sorted == nil {
+		s.space = f.near
+	}
+	sure := true
+	if s.code == nil && f.index >= 0 {
+		_, sure = f.next(line, column)
+	} else if s.code != nil {
+		switch {
+		case !s.code.fits(&f):
+			a.Files = refused(s.files, "the map is of another build: near this place, it has places within words of the script here")
+			return a
+		case !s.code.choose(&f, line, column):
+			return a
+		}
+	}
+	o, ok := f.original()
 	if !ok || o.Source == "" {
 		return a
 	}
-	a.Frames = []symsrc.Frame{{Func: o.Function, File: Below(filepath.ToSlash(s.path), o.Source), Line: o.Line, Column: o.Column + 1, Unverified: s.unnamed}}
+	a.Frames = []symsrc.Frame{{Func: o.Function, File: Below(filepath.ToSlash(s.path), o.Source), Line: o.Line, Column: o.Column + 1, Unverified: s.unnamed || !sure}}
 	return a
 }
 
