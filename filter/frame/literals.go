@@ -44,6 +44,10 @@ var (
 	scriptPlace   = match.Literal{Text: "js:", After: match.Digit, When: match.Always, Fits: func(line []byte, at int) bool { return endsPlace(line, at+len("js")) }}
 	bundlePlace   = match.Literal{Text: "bundle:", After: match.Digit, When: match.Always, Fits: func(line []byte, at int) bool { return endsPlace(line, at+len("bundle")) }}
 	hermesPlace   = match.Literal{Text: ".hbc:", After: match.Digit, When: match.Always, Fits: func(line []byte, at int) bool { return endsPlace(line, at+len(".hbc")) }}
+	// askedBundle and askedApple end the path of a bundle of Metro's server, and bareBegin is before a place in one that has no name.
+	askedBundle = match.Literal{Text: "bundle?", When: match.Always, Fits: endsAsked}
+	askedApple  = match.Literal{Text: "bundle//", When: match.Always, Fits: endsAsked}
+	bareBegin   = match.Literal{Text: "@1:", After: match.Digit, When: match.Always, Fits: endsBare}
 	// wholeAddress begins an address with all its digits, as frames of Darwin have it.
 	wholeAddress = match.Literal{Text: "0x0000000", After: match.Hex, When: match.Always, Fits: beforeOffset}
 	missingWord  = match.Literal{Text: " (Missing UUID ", After: match.Hex, When: match.Always}

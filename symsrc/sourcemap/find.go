@@ -117,8 +117,27 @@ func (m *Maps) find(ctx context.Context, name string) *Script {
 			return s
 		}
 	}
-	var found *Script
-	for _, at := range m.places(ctx)[path.Base(filepath.ToSlash(file))] {
+	below := m.places(ctx)
+	if name == Bundle {
+		var all []string
+		for script, at := range below {
+			if strings.HasSuffix(script, "bundle") || strings.HasSuffix(script, ".hbc") {
+				all = append(all, at...)
+			}
+		}
+		slices.Sort(all)
+		return m.one(all, "React Native's bundle")
+	}
+	base := file[strings.LastIndexAny(file, `/\`)+1:]
+	return m.one(below[base], "a script named "+base)
+}
+
+// Bundle is the name of the script of an app of React Native whose frames do not name it: the only bundle below the places.
+const Bundle = "bundle"
+
+// one returns the script of the only map among some, nil for none, or if they are of several builds.
+func (m *Maps) one(of []string, what string) (found *Script) {
+	for _, at := range of {
 		s := m.open(at, strings.TrimSuffix(at, mapEnd))
 		if s == nil {
 			continue
@@ -128,7 +147,7 @@ func (m *Maps) find(ctx context.Context, name string) *Script {
 			continue
 		}
 		if !found.m.same(s.m) {
-			m.fail("several maps are of a script named " + path.Base(file) + ", such as " + found.path + " and " + at + ": none of them is used")
+			m.fail("several maps are of " + what + ", such as " + found.path + " and " + at + ": none of them is used")
 			return nil
 		}
 	}
@@ -146,8 +165,9 @@ func (m *Map) same(other *Map) bool {
 // mapEnd ends the name of a map.
 const mapEnd = ".map"
 
-// pathOf returns the path in the URL of a script, without a query.
+// pathOf returns the path in the URL of a script, without a query. Metro's server also takes one after `//&`.
 func pathOf(name string) string {
+	name, _, _ = strings.Cut(name, "//&")
 	if !strings.Contains(name, "://") {
 		name, _, _ = strings.Cut(name, "?")
 		return name
