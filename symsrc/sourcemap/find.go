@@ -34,7 +34,9 @@ type Options struct {
 type Maps struct {
 	opt   Options
 	mu    sync.Mutex
-	below chan map[string][]string // gets the paths of maps below the places, by the name of their script; nil before the first search
+	// searched is the last search below the places, nil before its end, and searching gets the one that runs, nil for none.
+	searched  *search
+	searching chan *search
 	known map[string]*entry
 	size  int // bytes of the maps of known scripts
 	// failed is set if the search for a script has found what cannot be used.
@@ -72,10 +74,13 @@ const (
 	maxComment = 4 << 10
 )
 
-// How long the first frame waits for the search below the places, and after which time a script without a map is looked for again.
+// How long the first frame waits for the search below the places, after which time a script without a map is looked for again, and the places
+// are searched again: not sooner than searchShare times as long as that takes.
 const (
-	searchTime = 2 * time.Second
-	retryTime  = time.Second
+	searchTime  = 2 * time.Second
+	retryTime   = time.Second
+	searchAgain = 5 * time.Second
+	searchShare = 50
 )
 
 // New returns the maps of some places.
@@ -182,32 +187,49 @@ func pathOf(name string) string {
 	return filepath.FromSlash(u.Path)
 }
 
-// places returns the paths of the maps below the places, by the name of their script. It returns nil as long as these are searched: a
-// tree on a slow disk must not hold the log.
+// places returns the paths of the maps below the places, by the name of their script. It returns nil as long as these are searched for the
+// first time: a tree on a slow disk must not hold the log. A build may write more of them, so that they are searched again, seldom, while
+// what was found counts.
 func (m *Maps) places(ctx context.Context) map[string][]string {
-	if m.below == nil {
-		m.below = make(chan map[string][]string, 1)
-		go func() { m.below <- m.search() }()
+	if len(m.opt.Places) == 0 {
+		return nil
+	}
+	if m.searched == nil && m.searching == nil {
+		m.searching = make(chan *search, 1)
+		go m.search(m.searching)
 		select {
-		case below := <-m.below:
-			m.below <- below
+		case m.searched = <-m.searching:
+			m.searching = nil
 		case <-ctx.Done():
 		case <-time.After(searchTime):
 			m.problem("search for source maps: it takes long, and frames until its end have no places of sources")
 		}
 	}
 	select {
-	case below := <-m.below:
-		m.below <- below
-		return below
+	case m.searched = <-m.searching:
+		m.searching = nil
 	default:
+	}
+	if m.searched == nil {
 		return nil
 	}
+	if m.searching == nil && time.Since(m.searched.at) > max(searchAgain, searchShare*m.searched.took) {
+		m.searching = make(chan *search, 1)
+		go m.search(m.searching)
+	}
+	return m.searched.below
+}
+
+// search is what was found below the places, when that ended, and how long it took.
+type search struct {
+	below map[string][]string
+	at    time.Time
+	took  time.Duration
 }
 
 // search looks for maps below the places.
-func (m *Maps) search() (below map[string][]string) {
-	below = map[string][]string{}
+func (m *Maps) search(to chan<- *search) {
+	begin, below := time.Now(), map[string][]string{}
 	files := 0
 	for _, place := range m.opt.Places {
 		err := filepath.WalkDir(place, func(at string, d fs.DirEntry, err error) error {
@@ -229,7 +251,7 @@ func (m *Maps) search() (below map[string][]string) {
 			m.problem("search " + place + " for source maps: there are too many files")
 		}
 	}
-	return below
+	to <- &search{below, time.Now(), time.Since(begin)}
 }
 
 var errEnough = errors.New("enough")
