@@ -32,13 +32,14 @@ type Options struct {
 
 // Maps finds the maps of scripts, and keeps those that were asked for. It may be used by several goroutines at once.
 type Maps struct {
-	opt   Options
-	mu    sync.Mutex
+	opt Options
+	mu  sync.Mutex
 	// searched is the last search below the places, nil before its end, and searching gets the one that runs, nil for none.
 	searched  *search
 	searching chan *search
-	known map[string]*entry
-	size  int // bytes of the maps of known scripts
+	many      sync.Once
+	known     map[string]*entry
+	size      int // bytes of the maps of known scripts
 	// failed is set if the search for a script has found what cannot be used.
 	failed bool
 }
@@ -248,7 +249,7 @@ func (m *Maps) search(to chan<- *search) {
 			return nil
 		})
 		if errors.Is(err, errEnough) {
-			m.problem("search " + place + " for source maps: there are too many files")
+			m.many.Do(func() { m.problem("search " + place + " for source maps: there are too many files") })
 		}
 	}
 	to <- &search{below, time.Now(), time.Since(begin)}
@@ -375,6 +376,7 @@ func cause(err error) error {
 // script returns a script with its map.
 func (m *Maps) script(of *Map, at, script string, look *symsrc.Watch) *Script {
 	s := &Script{m: of, path: at, files: &symsrc.Files{Debug: at, DebugStatus: symsrc.OK, ElfStatus: symsrc.OK, Unverified: true, Watch: look}}
+	s.files.Text = s.text
 	var text []byte
 	if info, err := os.Stat(script); err == nil && info.Mode().IsRegular() && info.Size() <= maxScript {
 		text, _ = os.ReadFile(script) // without it, less is known
@@ -400,6 +402,21 @@ func refused(files *symsrc.Files, why string) *symsrc.Files {
 	of.DebugStatus, of.ElfStatus, of.Note = symsrc.MismatchBuildID, symsrc.MismatchBuildID, why
 	return &of
 }
+
+// text returns the content of a source, by its path in frames, if the map has it.
+func (s *Script) text(file string) (text string, ok bool) {
+	s.m.each(func(m *Map) {
+		for i := 0; i < len(m.contents) && !ok; i++ {
+			if s.below(m.sources[i]) == file {
+				text, ok = m.content(i)
+			}
+		}
+	})
+	return text, ok
+}
+
+// below returns the path of a source in frames.
+func (s *Script) below(source string) string { return Below(filepath.ToSlash(s.path), source) }
 
 // size returns how many bytes of memory a script takes, about.
 func (s *Script) size() (n int) {
@@ -486,7 +503,7 @@ func (s *Script) At(offset uint64) symsrc.Answer {
 	if !ok || o.Source == "" {
 		return a
 	}
-	a.Frames = []symsrc.Frame{{Func: o.Function, File: Below(filepath.ToSlash(s.path), o.Source), Line: o.Line, Column: o.Column + 1, Unverified: s.unnamed || !sure}}
+	a.Frames = []symsrc.Frame{{Func: o.Function, File: s.below(o.Source), Line: o.Line, Column: o.Column + 1, Unverified: s.unnamed || !sure}}
 	return a
 }
 

@@ -184,6 +184,18 @@ func (m *Map) readLists(data []byte, fields map[string]span) error {
 	return nil
 }
 
+// content returns the content of the i-th source, if the map has it.
+func (m *Map) content(i int) (text string, ok bool) {
+	if i >= len(m.contents) {
+		return "", false
+	}
+	var content *string
+	if json.Unmarshal(m.text.read(m.contents[i]), &content) != nil || content == nil {
+		return "", false
+	}
+	return *content, true
+}
+
 // join returns the URL of a source below a root.
 func join(below *string, source string) string {
 	root := ""
