@@ -53,7 +53,8 @@ type entry struct {
 
 // Script is a script of a log for which there is a map.
 type Script struct {
-	m *Map
+	m    *Map
+	maps *Maps
 	// path is that of the map.
 	path string
 	// files are what is said of the map, and where the map is of another build.
@@ -375,7 +376,7 @@ func cause(err error) error {
 
 // script returns a script with its map.
 func (m *Maps) script(of *Map, at, script string, look *symsrc.Watch) *Script {
-	s := &Script{m: of, path: at, files: &symsrc.Files{Debug: at, DebugStatus: symsrc.OK, ElfStatus: symsrc.OK, Unverified: true, Watch: look}}
+	s := &Script{m: of, maps: m, path: at, files: &symsrc.Files{Debug: at, DebugStatus: symsrc.OK, ElfStatus: symsrc.OK, Unverified: true, Watch: look}}
 	s.files.Text = s.text
 	var text []byte
 	if info, err := os.Stat(script); err == nil && info.Mode().IsRegular() && info.Size() <= maxScript {
@@ -459,8 +460,27 @@ func debugID(text []byte) string {
 	return strings.ToLower(string(bytes.TrimSpace(line)))
 }
 
-// At returns the answer for a place in a script: the offset that Pack returns.
+// At returns the answer for a place in a script: the offset that Pack returns. Where the map is that of hermesc, and the bundle that it has
+// compiled has a map, the answer is that map's.
 func (s *Script) At(offset uint64) symsrc.Answer {
+	a := s.at(offset)
+	if !s.m.compiled || len(a.Frames) == 0 || a.Frames[0].Column == 0 {
+		return a
+	}
+	fr := &a.Frames[0]
+	bundle := s.maps.Script(context.Background(), fr.File)
+	if bundle == nil || bundle == s || bundle.m.compiled {
+		return a
+	}
+	of := bundle.at(Pack(uint32(fr.Line-1), uint32(fr.Column-1)))
+	for i := range of.Frames {
+		of.Frames[i].Unverified = of.Frames[i].Unverified || fr.Unverified
+	}
+	return of
+}
+
+// at returns the answer of the script's own map.
+func (s *Script) at(offset uint64) symsrc.Answer {
 	a := symsrc.Answer{Files: s.files}
 	line, column := Unpack(offset)
 	if s.files.DebugStatus != symsrc.OK {

@@ -10,10 +10,13 @@ import (
 // sources, the ignored ones, the places of the mappings, of the contents and of the functions, and the points.
 const indexMagic = "qss-filter source map 1\n"
 
-// encode returns the index of a map. ok is false if the map has none: its mappings are not in the file as they are used.
+// encode returns the index of a map. ok is false if the map has none: its mappings are not in the file as they are used, as
+// those of hermesc.
 func (m *Map) encode() (index []byte, ok bool) {
 	ok = true
-	m.each(func(m *Map) { ok = ok && m.sorted == nil && (m.mapped != span{} || len(m.mappings) == 0) })
+	m.each(func(m *Map) {
+		ok = ok && m.sorted == nil && !m.compiled && (m.mapped != span{} || len(m.mappings) == 0)
+	})
 	if !ok {
 		return nil, false
 	}

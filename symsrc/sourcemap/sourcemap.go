@@ -41,6 +41,7 @@ type Map struct {
 	sections []section
 	sources  []string
 	ignored  []int // the sources that are not the program's own
+	compiled bool  // it is of hermesc, from generated code to its byte code
 	mappings []byte
 	mapped   span // where these are in the text; nowhere if they were escaped there
 	points   points
@@ -142,6 +143,9 @@ func (t *text) parse(data []byte, at span, depth int) (*Map, error) {
 			slices.Sort(list)
 			m.ignored = slices.Compact(list)
 		}
+	}
+	if _, ok := fields["x_hermes_function_offsets"]; ok && len(sources) == 1 {
+		m.compiled = isScript(m.sources[0])
 	}
 	if err := m.readLists(data, fields); err != nil {
 		return nil, err
