@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"flag"
 	"fmt"
+	"go/format"
 	"os"
 	"path/filepath"
 	"slices"
@@ -171,7 +172,11 @@ func choose(t *testing.T, pattern string) {
 		fmt.Fprintf(&out, "\t%q: {%d, %d},\n", m.l.Text, m.at, m.set)
 	}
 	fmt.Fprint(&out, "}\n")
-	if err := os.WriteFile("match/places.go", out.Bytes(), 0o644); err != nil {
+	text, err := format.Source(out.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("match/places.go", text, 0o644); err != nil {
 		t.Fatal(err)
 	}
 }

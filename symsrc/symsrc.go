@@ -305,6 +305,9 @@ type Files struct {
 	Came func() bool `json:"-"`
 	// Watch reports whether Elf and Debug are still the files that were found; nil if no look is wanted.
 	Watch *Watch `json:"-"`
+	// Text, if not nil, returns the text of a source by its path in frames, where the files themselves have it, such as source maps. No other
+	// file is read for it then: such a path may be any.
+	Text func(path string) (text string, ok bool) `json:"-"`
 	// Changed is when Elf or Debug was last changed, by its content or by its place: a file that was copied, unpacked or renamed to its
 	// path is not older than that. It is the zero Time if that is not known.
 	Changed time.Time `json:"-"`
@@ -317,7 +320,7 @@ const NothingFound = "elf not found"
 func (f *Files) Same(other *Files) bool {
 	one, two := *f, *other
 	for _, files := range []*Files{&one, &two} {
-		files.Tried, files.Lacked, files.Retry, files.Came, files.Watch, files.Changed = nil, nil, nil, nil, nil, time.Time{}
+		files.Tried, files.Lacked, files.Retry, files.Came, files.Watch, files.Text, files.Changed = nil, nil, nil, nil, nil, nil, time.Time{}
 	}
 	return reflect.DeepEqual(&one, &two)
 }

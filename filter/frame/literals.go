@@ -44,6 +44,10 @@ var (
 	scriptPlace   = match.Literal{Text: "js:", After: match.Digit, When: match.Always, Fits: func(line []byte, at int) bool { return endsPlace(line, at+len("js")) }}
 	bundlePlace   = match.Literal{Text: "bundle:", After: match.Digit, When: match.Always, Fits: func(line []byte, at int) bool { return endsPlace(line, at+len("bundle")) }}
 	hermesPlace   = match.Literal{Text: ".hbc:", After: match.Digit, When: match.Always, Fits: func(line []byte, at int) bool { return endsPlace(line, at+len(".hbc")) }}
+	// askedBundle and askedApple end the path of a bundle of Metro's server, and bareBegin is before a place in one that has no name.
+	askedBundle = match.Literal{Text: "bundle?", When: match.Always, Fits: endsAsked}
+	askedApple  = match.Literal{Text: "bundle//", When: match.Always, Fits: endsAsked}
+	bareBegin   = match.Literal{Text: "@1:", After: match.Digit, When: match.Always, Fits: endsBare}
 	// plusDecimal is before the distance from where a function or an image begins, in frames of Darwin.
 	plusDecimal = match.Literal{Text: "+ ", After: match.Digit, When: match.Always, Fits: endsDistance}
 	missingWord = match.Literal{Text: " (Missing UUID ", After: match.Hex, When: match.Always}

@@ -16,13 +16,45 @@ import (
 //	    at inner (address at index.android.bundle:1:237392)  Hermes: the column is an offset of the byte code, which counts from 0
 //	total@http://localhost:8081/index.bundle:1234:56         JavaScriptCore and SpiderMonkey
 //	@/srv/app/dist/app.js:3:1                                the same without a function
+//	 ❯ Cart.total dist/app.js:1:237                          Vitest
+//	total@1:557290                                           React Native: the bundle has no name, and the column counts from 0
 //
 // V8's are those of CallSiteInfo::Serialize in its src/objects/call-site-info.cc, Hermes' of ErrorInstance's stack in its
-// lib/VM/JSError.cpp. They mean something only where there is a source map for the script.
+// lib/VM/JSError.cpp, and React Native's without a script those of JSStackTrace.format in its ReactAndroid. They mean something only where there is a source map for the script.
 
 // readScript reads such a frame; what ends the name of the script stands at line[at], and a colon and a digit after that.
 func readScript(s *Search, line []byte, at, from int, f *Frame) bool {
-	colon := at + bytes.IndexByte(line[at:], ':')
+	return s.script(line, at, at+bytes.IndexByte(line[at:], ':'), from, f)
+}
+
+// maxAsked bounds what Metro's server may have been asked for with a bundle, in bytes.
+const maxAsked = 1 << 10
+
+// readAsked reads such a frame of a bundle with what Metro's server was asked for, `index.bundle?platform=ios&dev=true:12:34`, or with `//&`
+// in place of the question mark; `bundle` stands at line[at:].
+func readAsked(s *Search, line []byte, at, from int, f *Frame) bool {
+	colon, ok := endOfAsked(line, at)
+	return ok && s.spend(colon-at) && s.script(line, at, colon, from, f)
+}
+
+// endOfAsked returns where the colon stands before the place in a bundle whose name ends at line[at:].
+func endOfAsked(line []byte, at int) (colon int, ok bool) {
+	for i := at; i < min(len(line), at+maxAsked) && !scan.IsSpace(line[i]); i++ {
+		if line[i] == ':' && endsPlace(line, i) {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// endsAsked reports the same.
+func endsAsked(line []byte, at int) bool {
+	_, ok := endOfAsked(line, at)
+	return ok
+}
+
+// script reads a frame whose script ends, or goes on with what a server was asked for, at line[at], and before its place at line[colon].
+func (s *Search) script(line []byte, at, colon, from int, f *Frame) bool {
 	row, e, ok := scan.Decimal(line, colon+1)
 	if !ok || e >= len(line) || line[e] != ':' {
 		return false
@@ -99,6 +131,9 @@ func (s *Search) scriptWord(line []byte, low, at int, f *Frame) bool {
 		f.Whole, f.Module = span(before-len("at "), f.Off.End), span(start, start)
 		return true
 	}
+	if s.vitest(line, low, start, f) {
+		return true
+	}
 	sign := bytes.IndexByte(line[start:at], '@')
 	if sign < 0 {
 		return false
@@ -112,6 +147,50 @@ func (s *Search) scriptWord(line []byte, low, at int, f *Frame) bool {
 		f.Func = span(start, start+sign)
 	}
 	return true
+}
+
+// vitestMark begins a frame of Vitest.
+const vitestMark = "❯ "
+
+// vitest reads `❯ NAME PLACE` or `❯ PLACE`, whose script begins at line[start].
+func (s *Search) vitest(line []byte, low, start int, f *Frame) bool {
+	word := low + s.lastIndex(line[low:start], []byte(vitestMark))
+	if word < low || word > low && !startsWord(line, word) {
+		return false
+	}
+	name := word + len(vitestMark)
+	f.Whole, f.Module = span(word, f.Off.End), span(start, start)
+	if name < start {
+		f.Func = span(name, start-1)
+	}
+	return true
+}
+
+// readBare reads `NAME@LINE:COLUMN`, alone on its line; `@` stands at line[at].
+func readBare(s *Search, line []byte, at, from int, f *Frame) bool {
+	row, e, ok := scan.Decimal(line, at+1)
+	if !ok || e >= len(line) || line[e] != ':' {
+		return false
+	}
+	column, end, ok := scan.Decimal(line, e+1)
+	if !ok || row == 0 || row >= 1<<31 || column >= 1<<31 || !scan.LineEnd(line, end) && !escapedEnd(line, end) {
+		return false
+	}
+	start := at
+	for low := max(from, at-maxModule); start > low && !scan.IsSpace(line[start-1]) && line[start-1] != '"' && !startsWord(line, start) && s.spend(1); {
+		start--
+	}
+	if start == at || start > s.begin && !startsWord(line, start) {
+		return false
+	}
+	*f = Frame{Family: "javascript", Shape: Fields, Space: symsrc.InScript, Convention: Exact, Off: span(at+1, end), Whole: span(start, end),
+		Func: span(start, at), Source: span(at+1, end), Offset: (row-1)<<32 | column}
+	return true
+}
+
+// escapedEnd reports whether an escaped line break or the end of a string stands at line[i:].
+func escapedEnd(line []byte, i int) bool {
+	return line[i] == '"' || line[i] == '\\' && i+1 < len(line) && (line[i+1] == 'n' || line[i+1] == 'r')
 }
 
 // startsWord reports whether a word begins at line[i]: at a space, or after an escaped line break.
@@ -132,4 +211,10 @@ func endsPlace(line []byte, colon int) bool {
 	}
 	_, e, ok = scan.Decimal(line, e+1)
 	return ok && (e == len(line) || line[e] == ')' || scriptEnds(line, e))
+}
+
+// endsBare reports whether the rest of the line at `@` is a place without a script.
+func endsBare(line []byte, at int) bool {
+	_, e, ok := scan.Decimal(line, at+len("@1:"))
+	return ok && at > 0 && scan.LineEnd(line, e)
 }

@@ -10,6 +10,7 @@ import (
 	"qss-filter/filter/parse"
 	"qss-filter/filter/scan"
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/sourcemap"
 )
 
 // query is an address of a module as the log has it.
@@ -191,6 +192,8 @@ func (s *queries) module(t *Thread, fr *parse.Frame) *Module {
 		}
 	case len(name) == 0 && len(id) == 0 && len(t.dart) > 0:
 		return s.memo.module(dartLibrary, t.dart)
+	case len(name) == 0 && fr.Space == symsrc.InScript:
+		return s.memo.module([]byte(sourcemap.Bundle), "")
 	case len(name) == 0 && len(id) == 0:
 		return nil
 	case len(fr.MemberText) > 0 || fr.InArchive > 0:

@@ -151,8 +151,8 @@ func (o *Options) takePackages() {
 // called before Source, which takes maps among the symbols for files of another kind.
 func (o *Options) Java(ctx context.Context) (*javamap.Maps, error) {
 	files := javamap.Options{Files: slices.Clone(o.Maps), Problem: o.warn}
-	if dir, err := o.Cache.Directory(); err == nil && !o.Cache.Off && diskcache.Safe(dir) == nil {
-		files.Cache = javamap.Kept(dir)
+	if kept := o.kept(); kept != nil {
+		files.Cache = kept
 	}
 	o.Files.Symbols = slices.DeleteFunc(slices.Clone(o.Files.Symbols), func(path string) bool {
 		is := javamap.Is(path)
@@ -165,11 +165,20 @@ func (o *Options) Java(ctx context.Context) (*javamap.Maps, error) {
 	return javamap.New(ctx, files)
 }
 
+// kept returns where indexes of maps are kept, nil for nowhere.
+func (o *Options) kept() *diskcache.Kept {
+	dir, err := o.Cache.Directory()
+	if err != nil || o.Cache.Off || diskcache.Safe(dir) != nil {
+		return nil
+	}
+	return diskcache.NewKept(dir)
+}
+
 // Scripts returns the source maps among the files and directories of symbols, and takes the former out of them.
 func (o *Options) Scripts() *sourcemap.Maps {
 	places := slices.Clone(o.Files.Symbols)
 	o.Files.Symbols = slices.DeleteFunc(slices.Clone(o.Files.Symbols), sourcemap.IsMap)
-	return sourcemap.New(sourcemap.Options{Places: places, Problem: o.warn})
+	return sourcemap.New(sourcemap.Options{Places: places, Kept: o.kept(), Problem: o.warn})
 }
 
 // Source returns a source that answers from the finder's files, and from the cache.

@@ -1,5 +1,6 @@
 // Package diskcache has what all caches on disk need: files that are complete or absent, and stamps by which a changed file is
-// recognized (file.go), directories that other users cannot write to (private.go), and bounds on the disk space used (space.go).
+// recognized (file.go), directories that other users cannot write to (private.go), bounds on the disk space used (space.go), and indexes of
+// maps (kept.go).
 // It imports nothing of the project. The sys files hold what differs between operating systems.
 package diskcache
 

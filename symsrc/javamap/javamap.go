@@ -2,7 +2,6 @@
 // directories, also in archives, known by their content and by the ID that R8 writes into both a map and the frames of its build.
 //
 //	javamap.go  Maps, and which of them a frame means
-//	cache.go    the indexes of maps that are kept for the next run
 //	find.go     maps below directories, and in archives
 package javamap
 

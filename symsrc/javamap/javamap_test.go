@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/diskcache"
 	"qss-filter/symsrc/javamap"
 )
 
@@ -141,7 +142,7 @@ func TestIs(t *testing.T) {
 func TestKept(t *testing.T) {
 	dir := t.TempDir()
 	path := write(t, filepath.Join(dir, "mapping.txt"), []byte(text("11")))
-	cache := javamap.Kept(filepath.Join(dir, "cache"))
+	cache := diskcache.NewKept(filepath.Join(dir, "cache"))
 	open := func(want string) {
 		t.Helper()
 		maps, err := javamap.New(t.Context(), javamap.Options{Files: []string{path}, Cache: cache})
@@ -162,7 +163,7 @@ func TestKept(t *testing.T) {
 	if open("com.example.Main"); len(kept()) != 0 {
 		t.Error("the index of a map is kept that may still change")
 	}
-	if javamap.Kept("") != nil {
+	if diskcache.NewKept("") != nil {
 		t.Error("no directory keeps something")
 	}
 	cache.Store(path, []byte("words")) // as above

@@ -8,11 +8,18 @@ import (
 
 var errObject = errors.New("not an object of JSON")
 
-// fieldsOf returns the fields of an object of JSON, with the text of their values. Values are not looked into: most of a map is one string.
-// Of fields of the same name the last one counts, as in JavaScript.
-func fieldsOf(text []byte) (map[string]json.RawMessage, error) {
-	fields := map[string]json.RawMessage{}
-	i := blanks(text, 0)
+// span is a part of a text.
+type span struct{ at, end int }
+
+// of returns the part of the text.
+func (s span) of(text []byte) []byte { return text[s.at:s.end] }
+
+// fieldsOf returns the fields of the object of JSON at a place of a text, with the places of their values. Values are not looked into: most
+// of a map is one string. Of fields of the same name the last one counts, as in JavaScript.
+func fieldsOf(text []byte, at span) (map[string]span, error) {
+	fields := map[string]span{}
+	text = text[:at.end]
+	i := blanks(text, at.at)
 	if i >= len(text) || text[i] != '{' {
 		return nil, errObject
 	}
@@ -35,7 +42,7 @@ func fieldsOf(text []byte) (map[string]json.RawMessage, error) {
 		if end = valueEnd(text, i); end <= i {
 			return nil, errObject
 		}
-		fields[name] = json.RawMessage(text[i:end])
+		fields[name] = span{i, end}
 		if i = blanks(text, end); i >= len(text) {
 			return nil, errObject
 		}
@@ -50,6 +57,38 @@ func fieldsOf(text []byte) (map[string]json.RawMessage, error) {
 		default:
 			return nil, errObject
 		}
+	}
+}
+
+// eachOf calls f for each value of the list at a place of a text, until it returns false, and reports whether that is a list, or null, and
+// f has always returned true. Values are not looked into.
+func eachOf(text []byte, at span, f func(value span) bool) bool {
+	text = bytes.TrimRight(text[:at.end], " \n\t\r")
+	i := blanks(text, at.at)
+	switch {
+	case string(text[min(i, len(text)):]) == "null":
+		return true
+	case i >= len(text) || text[i] != '[':
+		return false
+	}
+	if i = blanks(text, i+1); i < len(text) && text[i] == ']' {
+		return i == len(text)-1
+	}
+	for {
+		end := valueEnd(text, i)
+		if end <= i || !f(span{i, end}) {
+			return false
+		}
+		if i = blanks(text, end); i >= len(text) {
+			return false
+		}
+		if text[i] == ']' {
+			return i == len(text)-1
+		}
+		if text[i] != ',' {
+			return false
+		}
+		i = blanks(text, i+1)
 	}
 }
 

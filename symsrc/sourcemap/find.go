@@ -17,23 +17,29 @@ import (
 	"time"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/diskcache"
 )
 
 // Options say where maps are looked for.
 type Options struct {
 	// Places are files and directories that the user names. Of a directory all maps count whose name is that of a script and `.map`.
 	Places []string
+	// Kept are indexes of large maps; nil keeps none.
+	Kept *diskcache.Kept
 	// Problem reports what cannot be read. It may be nil.
 	Problem func(message string)
 }
 
 // Maps finds the maps of scripts, and keeps those that were asked for. It may be used by several goroutines at once.
 type Maps struct {
-	opt   Options
-	mu    sync.Mutex
-	below chan map[string][]string // gets the paths of maps below the places, by the name of their script; nil before the first search
-	known map[string]*entry
-	size  int // bytes of the maps of known scripts
+	opt Options
+	mu  sync.Mutex
+	// searched is the last search below the places, nil before its end, and searching gets the one that runs, nil for none.
+	searched  *search
+	searching chan *search
+	many      sync.Once
+	known     map[string]*entry
+	size      int // bytes of the maps of known scripts
 	// failed is set if the search for a script has found what cannot be used.
 	failed bool
 }
@@ -47,20 +53,22 @@ type entry struct {
 
 // Script is a script of a log for which there is a map.
 type Script struct {
-	m *Map
+	m    *Map
+	maps *Maps
 	// path is that of the map.
 	path string
 	// files are what is said of the map, and where the map is of another build.
 	files *symsrc.Files
 	// unnamed is set if the script is at the log's path, and the map beside it, but nothing in the script speaks of a map.
 	unnamed bool
-	// lines are the lengths of the script's lines, in UTF-16 units at most; nil if the script is not here.
-	lines []int
+	// code is that of the script, nil if it is not here.
+	code  *code
+	mu    sync.Mutex // of space
+	space []segment
 }
 
-// Bounds of what is read: bytes of a map and of a script, files below the places, scripts that are remembered, and bytes of their maps.
+// Bounds of what is read: bytes of a script, files below the places, scripts that are remembered, and bytes of their maps.
 const (
-	maxMap     = 1 << 28
 	maxScript  = 64 << 20
 	maxFiles   = 1 << 18
 	maxScripts = 1 << 8
@@ -68,10 +76,13 @@ const (
 	maxComment = 4 << 10
 )
 
-// How long the first frame waits for the search below the places, and after which time a script without a map is looked for again.
+// How long the first frame waits for the search below the places, after which time a script without a map is looked for again, and the places
+// are searched again: not sooner than searchShare times as long as that takes.
 const (
-	searchTime = 2 * time.Second
-	retryTime  = time.Second
+	searchTime  = 2 * time.Second
+	retryTime   = time.Second
+	searchAgain = 5 * time.Second
+	searchShare = 50
 )
 
 // New returns the maps of some places.
@@ -87,7 +98,7 @@ func (m *Maps) Script(ctx context.Context, name string) *Script {
 	m.failed = false
 	s := m.find(ctx, name)
 	if s != nil {
-		m.size += len(s.m.mappings)
+		m.size += s.size()
 	}
 	if len(m.known) >= maxScripts || m.size > maxKept {
 		clear(m.known)
@@ -113,8 +124,27 @@ func (m *Maps) find(ctx context.Context, name string) *Script {
 			return s
 		}
 	}
-	var found *Script
-	for _, at := range m.places(ctx)[path.Base(filepath.ToSlash(file))] {
+	below := m.places(ctx)
+	if name == Bundle {
+		var all []string
+		for script, at := range below {
+			if strings.HasSuffix(script, "bundle") || strings.HasSuffix(script, ".hbc") {
+				all = append(all, at...)
+			}
+		}
+		slices.Sort(all)
+		return m.one(all, "React Native's bundle")
+	}
+	base := file[strings.LastIndexAny(file, `/\`)+1:]
+	return m.one(below[base], "a script named "+base)
+}
+
+// Bundle is the name of the script of an app of React Native whose frames do not name it: the only bundle below the places.
+const Bundle = "bundle"
+
+// one returns the script of the only map among some, nil for none, or if they are of several builds.
+func (m *Maps) one(of []string, what string) (found *Script) {
+	for _, at := range of {
 		s := m.open(at, strings.TrimSuffix(at, mapEnd))
 		if s == nil {
 			continue
@@ -124,7 +154,7 @@ func (m *Maps) find(ctx context.Context, name string) *Script {
 			continue
 		}
 		if !found.m.same(s.m) {
-			m.fail("several maps are of a script named " + path.Base(file) + ", such as " + found.path + " and " + at + ": none of them is used")
+			m.fail("several maps are of " + what + ", such as " + found.path + " and " + at + ": none of them is used")
 			return nil
 		}
 	}
@@ -142,8 +172,9 @@ func (m *Map) same(other *Map) bool {
 // mapEnd ends the name of a map.
 const mapEnd = ".map"
 
-// pathOf returns the path in the URL of a script, without a query.
+// pathOf returns the path in the URL of a script, without a query. Metro's server also takes one after `//&`.
 func pathOf(name string) string {
+	name, _, _ = strings.Cut(name, "//&")
 	if !strings.Contains(name, "://") {
 		name, _, _ = strings.Cut(name, "?")
 		return name
@@ -158,32 +189,49 @@ func pathOf(name string) string {
 	return filepath.FromSlash(u.Path)
 }
 
-// places returns the paths of the maps below the places, by the name of their script. It returns nil as long as these are searched: a
-// tree on a slow disk must not hold the log.
+// places returns the paths of the maps below the places, by the name of their script. It returns nil as long as these are searched for the
+// first time: a tree on a slow disk must not hold the log. A build may write more of them, so that they are searched again, seldom, while
+// what was found counts.
 func (m *Maps) places(ctx context.Context) map[string][]string {
-	if m.below == nil {
-		m.below = make(chan map[string][]string, 1)
-		go func() { m.below <- m.search() }()
+	if len(m.opt.Places) == 0 {
+		return nil
+	}
+	if m.searched == nil && m.searching == nil {
+		m.searching = make(chan *search, 1)
+		go m.search(m.searching)
 		select {
-		case below := <-m.below:
-			m.below <- below
+		case m.searched = <-m.searching:
+			m.searching = nil
 		case <-ctx.Done():
 		case <-time.After(searchTime):
 			m.problem("search for source maps: it takes long, and frames until its end have no places of sources")
 		}
 	}
 	select {
-	case below := <-m.below:
-		m.below <- below
-		return below
+	case m.searched = <-m.searching:
+		m.searching = nil
 	default:
+	}
+	if m.searched == nil {
 		return nil
 	}
+	if m.searching == nil && time.Since(m.searched.at) > max(searchAgain, searchShare*m.searched.took) {
+		m.searching = make(chan *search, 1)
+		go m.search(m.searching)
+	}
+	return m.searched.below
+}
+
+// search is what was found below the places, when that ended, and how long it took.
+type search struct {
+	below map[string][]string
+	at    time.Time
+	took  time.Duration
 }
 
 // search looks for maps below the places.
-func (m *Maps) search() (below map[string][]string) {
-	below = map[string][]string{}
+func (m *Maps) search(to chan<- *search) {
+	begin, below := time.Now(), map[string][]string{}
 	files := 0
 	for _, place := range m.opt.Places {
 		err := filepath.WalkDir(place, func(at string, d fs.DirEntry, err error) error {
@@ -202,10 +250,10 @@ func (m *Maps) search() (below map[string][]string) {
 			return nil
 		})
 		if errors.Is(err, errEnough) {
-			m.problem("search " + place + " for source maps: there are too many files")
+			m.many.Do(func() { m.problem("search " + place + " for source maps: there are too many files") })
 		}
 	}
-	return below
+	to <- &search{below, time.Now(), time.Since(begin)}
 }
 
 var errEnough = errors.New("enough")
@@ -255,7 +303,12 @@ func (m *Maps) beside(file string) *Script {
 		if err != nil {
 			return nil
 		}
-		return m.script(decoded, file, file, look)
+		of, err := Parse(decoded)
+		if err != nil {
+			m.fail(file + ": not a source map: " + err.Error())
+			return nil
+		}
+		return m.script(of, file, file, look)
 	}
 	at := file + mapEnd
 	if name, err := url.PathUnescape(named); named != "" && err == nil && filepath.IsLocal(filepath.FromSlash(name)) {
@@ -302,54 +355,77 @@ func comment(file string, size int64) string {
 	return string(bytes.TrimSpace(line))
 }
 
-// open reads a map of a script.
+// open reads a map of a script. The files are watched from before they are read.
 func (m *Maps) open(at, script string) *Script {
 	look := watch(at, script)
-	f, err := os.Open(at)
+	of, err := openMap(at, m.opt.Kept)
 	if err != nil {
-		m.fail(at + ": " + err.Error())
+		m.fail(at + ": " + cause(err).Error())
 		return nil
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil || info.Size() > maxMap {
-		m.fail(at + ": too large for a source map")
-		return nil
-	}
-	text := make([]byte, info.Size())
-	if _, err := io.ReadFull(f, text); err != nil {
-		m.fail(at + ": " + err.Error())
-		return nil
-	}
-	return m.script(text, at, script, look)
+	return m.script(of, at, script, look)
 }
 
-// script returns a script with the map of that text. The files are watched from before they were read.
-func (m *Maps) script(text []byte, at, script string, look *symsrc.Watch) *Script {
-	of, err := Parse(text)
-	if err != nil {
-		m.fail(at + ": not a source map: " + err.Error())
-		return nil
+// cause returns an error without the path that its message would have twice.
+func cause(err error) error {
+	if failed, ok := errors.AsType[*os.PathError](err); ok {
+		return failed.Err
 	}
-	s := &Script{m: of, path: at, files: &symsrc.Files{Debug: at, DebugStatus: symsrc.OK, ElfStatus: symsrc.OK, Unverified: true, Watch: look}}
-	var code []byte
+	return err
+}
+
+// script returns a script with its map.
+func (m *Maps) script(of *Map, at, script string, look *symsrc.Watch) *Script {
+	s := &Script{m: of, maps: m, path: at, files: &symsrc.Files{Debug: at, DebugStatus: symsrc.OK, ElfStatus: symsrc.OK, Unverified: true, Watch: look}}
+	s.files.Text = s.text
+	var text []byte
 	if info, err := os.Stat(script); err == nil && info.Mode().IsRegular() && info.Size() <= maxScript {
-		code, _ = os.ReadFile(script) // without it, less is known
+		text, _ = os.ReadFile(script) // without it, less is known
 	}
-	if code == nil || bytes.HasPrefix(code, byteCode) {
+	if text == nil || bytes.HasPrefix(text, byteCode) {
 		return s
 	}
-	for line := range bytes.Lines(code) {
-		s.lines = append(s.lines, len(line))
-	}
-	switch id := debugID(code); {
+	s.code = newCode(text)
+	switch id := debugID(text); {
 	case id != "" && of.DebugID != "" && id != of.DebugID:
-		s.files.DebugStatus, s.files.ElfStatus = symsrc.MismatchBuildID, symsrc.MismatchBuildID
-		s.files.Note = at + " has debug ID " + of.DebugID + ", and " + script + " has " + id
+		s.files = refused(s.files, at+" has debug ID "+of.DebugID+", and "+script+" has "+id)
+	case !s.code.holds(of):
+		s.files = refused(s.files, at+" has places that "+script+" does not have")
 	case id != "" && id == of.DebugID:
 		s.files.Unverified = false
 	}
 	return s
+}
+
+// refused returns files of which the map is of another build, and why.
+func refused(files *symsrc.Files, why string) *symsrc.Files {
+	of := *files
+	of.DebugStatus, of.ElfStatus, of.Note = symsrc.MismatchBuildID, symsrc.MismatchBuildID, why
+	return &of
+}
+
+// text returns the content of a source, by its path in frames, if the map has it.
+func (s *Script) text(file string) (text string, ok bool) {
+	s.m.each(func(m *Map) {
+		for i := 0; i < len(m.contents) && !ok; i++ {
+			if s.below(m.sources[i]) == file {
+				text, ok = m.content(i)
+			}
+		}
+	})
+	return text, ok
+}
+
+// below returns the path of a source in frames.
+func (s *Script) below(source string) string { return Below(filepath.ToSlash(s.path), source) }
+
+// size returns how many bytes of memory a script takes, about.
+func (s *Script) size() (n int) {
+	s.m.each(func(m *Map) { n += len(m.mappings) + len(m.points) + len(m.sorted)*24 })
+	if s.code != nil {
+		n += len(s.code.text)
+	}
+	return n
 }
 
 // watch returns a watch of files, which need not be there now: a bundle is built again while its log is read.
@@ -384,24 +460,70 @@ func debugID(text []byte) string {
 	return strings.ToLower(string(bytes.TrimSpace(line)))
 }
 
-// At returns the answer for a place in a script: the offset that Pack returns.
+// At returns the answer for a place in a script: the offset that Pack returns. Where the map is that of hermesc, and the bundle that it has
+// compiled has a map, the answer is that map's.
 func (s *Script) At(offset uint64) symsrc.Answer {
+	a := s.at(offset)
+	if !s.m.compiled || len(a.Frames) == 0 || a.Frames[0].Column == 0 {
+		return a
+	}
+	fr := &a.Frames[0]
+	bundle := s.maps.Script(context.Background(), fr.File)
+	if bundle == nil || bundle == s || bundle.m.compiled {
+		return a
+	}
+	of := bundle.at(Pack(uint32(fr.Line-1), uint32(fr.Column-1)))
+	for i := range of.Frames {
+		of.Frames[i].Unverified = of.Frames[i].Unverified || fr.Unverified
+	}
+	return of
+}
+
+// at returns the answer of the script's own map.
+func (s *Script) at(offset uint64) symsrc.Answer {
 	a := symsrc.Answer{Files: s.files}
 	line, column := Unpack(offset)
 	if s.files.DebugStatus != symsrc.OK {
 		return a
 	}
-	if s.lines != nil && (line >= len(s.lines) || column > s.lines[line]) {
-		files := *s.files
-		files.DebugStatus, files.ElfStatus, files.Note = symsrc.MismatchBuildID, symsrc.MismatchBuildID, "the script here has no such place"
-		a.Files = &files
-		return a
+	if s.code != nil {
+		r, ok := s.code.row(line)
+		at := 0
+		if ok {
+			at, ok = r.offset(column)
+		}
+		switch {
+		case !ok:
+			a.Files = refused(s.files, "the script here has no such place")
+			return a
+		case parts(r.text, at):
+			a.Files = refused(s.files, "the script here is of another build: the place is within a word of it")
+			return a
+		}
 	}
-	o, ok := s.m.At(line, column)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := s.m.find(line, column, s.space)
+	if f.of.sorted == nil {
+		s.space = f.near
+	}
+	sure := true
+	if s.code == nil && f.index >= 0 {
+		_, sure = f.next(line, column)
+	} else if s.code != nil {
+		switch {
+		case !s.code.fits(&f):
+			a.Files = refused(s.files, "the map is of another build: near this place, it has places within words of the script here")
+			return a
+		case !s.code.choose(&f, line, column):
+			return a
+		}
+	}
+	o, ok := f.original()
 	if !ok || o.Source == "" {
 		return a
 	}
-	a.Frames = []symsrc.Frame{{Func: o.Function, File: Below(filepath.ToSlash(s.path), o.Source), Line: o.Line, Column: o.Column + 1, Unverified: s.unnamed}}
+	a.Frames = []symsrc.Frame{{Func: o.Function, File: s.below(o.Source), Line: o.Line, Column: o.Column + 1, Unverified: s.unnamed || !sure}}
 	return a
 }
 

@@ -130,6 +130,30 @@ func TestRebuilt(t *testing.T) {
 	}
 }
 
+// TestLater has a map appear below a place after the first frame.
+func TestLater(t *testing.T) {
+	dir := t.TempDir()
+	maps := New(Options{Places: []string{dir}})
+	if s := maps.Script(context.Background(), "/srv/app.js"); s != nil {
+		t.Fatal("there is a map already")
+	}
+	if err := os.WriteFile(filepath.Join(dir, "app.js.map"), []byte(oneMap+"}"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	maps.searched.at = time.Time{}
+	for range 1000 {
+		maps.known["/srv/app.js"].at = time.Time{}
+		if s := maps.Script(context.Background(), "/srv/app.js"); s != nil {
+			if fileOf(s.At(Pack(0, 0))) == "" {
+				t.Error("it has no such place")
+			}
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	t.Error("the map is not found")
+}
+
 // fileOf returns the file of an answer, with its place checked.
 func fileOf(a symsrc.Answer) string {
 	if len(a.Frames) != 1 || a.Frames[0].Line != 7 || a.Frames[0].Column != 1 {

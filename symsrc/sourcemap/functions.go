@@ -21,14 +21,14 @@ const maxFunctions = 1 << 20
 
 // functionAt returns the name of the function at a place of a source, "" if the map does not say.
 func (m *Map) functionAt(source int32, line, column int) string {
-	if int(source) >= len(m.metro) {
+	if int(source) >= len(m.functions) {
 		return ""
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	of, known := m.named[source]
 	if !known {
-		of = readFunctions(m.metro[source])
+		of = readFunctions(m.text.read(m.functions[source]))
 		if m.named == nil {
 			m.named = map[int32]functions{}
 		}

@@ -2,6 +2,7 @@ package sourcemap
 
 import (
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"slices"
 	"sort"
@@ -13,28 +14,35 @@ type segment struct {
 	source, line, column, name     int32
 }
 
-// point is a place in the mappings with what was decoded up to there: the values of the last segment before it, from which the next one
-// counts.
-type point struct {
-	at   int
-	last state
-}
-
-// state is what a segment counts from. The columns of generated code begin anew in each line.
+// state is what a segment counts from: the one before it. The columns of generated code begin anew in each line.
 type state struct {
 	segment
+	// any is set if the line has a segment already, and mapped if the last one has a source.
+	any, mapped bool
 	// disordered is set if a segment does not begin after the one before it.
 	disordered bool
-	// any is set if the line has a segment already, and mapped if that has a source. comma is set where a segment must follow.
-	any, mapped, named, comma bool
+	// sources and names are how many of them the segments need.
+	sources, names int32
 }
 
-// pointEvery is how far points are apart, in bytes. A search decodes that much.
-const pointEvery = 512
+// points are places in the mappings, in their order: the offset after a segment, with mappedPoint if that has a source, and the fields of
+// the segment. They are pointSize bytes each, little-endian, so that those of a file are used as they are. Segments at the same place are
+// not parted by one.
+type points []byte
+
+const (
+	pointSize   = 7 * 4
+	mappedPoint = 1 << 31
+	// pointEvery is how far points are apart, in bytes. A search decodes that much.
+	pointEvery = 256
+	// maxSame bounds the mappings of one place, in bytes.
+	maxSame = 16 << 10
+)
 
 var (
 	errMapping = errors.New("a mapping is malformed")
 	errOrder   = errors.New("too many mappings, which are not in order")
+	errSame    = errors.New("too many mappings of one place")
 	errSource  = errors.New("a mapping has what is no source, or no name")
 )
 
@@ -71,80 +79,119 @@ func number(text []byte, i int) (n int32, end int, ok bool) {
 	return 0, i, false
 }
 
-// next decodes what stands at text[i:], one segment or the end of a line, into s. is reports whether that was a segment.
-func next(text []byte, i int, s *state) (end int, is bool, err error) {
-	switch text[i] {
-	case ';':
-		if s.comma {
-			return i, false, errMapping
-		}
-		s.generatedLine++
-		s.generatedColumn, s.any, s.mapped = 0, false, false
-		return i + 1, false, nil
-	case ',':
-		if !s.any || s.comma {
-			return i, false, errMapping
-		}
-		s.comma = true
-		return i + 1, false, nil
-	}
-	s.comma = false
-	var fields [5]int32
-	n := 0
-	for i < len(text) && text[i] != ',' && text[i] != ';' {
-		if n == len(fields) {
-			return i, false, errMapping
-		}
-		if d := digits[text[i]]; d < 32 { // most numbers have one digit
-			fields[n] = (int32(d>>1) ^ -int32(d&1)) + int32(d&1)
+// run decodes text[i:stop] and the rest of the segment there, and appends the segments to into if that is not nil. What it decodes begins
+// with a segment or the end of a line. end is where the next one begins.
+func (s *state) run(text []byte, i, stop int, into []segment) (end int, segments []segment, err error) {
+	at := s.segment
+	any, mapped, disordered, sources, names := s.any, s.mapped, s.disordered, s.sources, s.names
+	for i < stop {
+		if text[i] == ';' {
+			at.generatedLine++
+			at.generatedColumn, any, mapped = 0, false, false
 			i++
-		} else {
-			var ok bool
-			if fields[n], i, ok = number(text, i); !ok {
-				return i, false, errMapping
+			continue
+		}
+		var fields [5]int32
+		n := 0
+		for {
+			if n == len(fields) {
+				return i, into, errMapping
+			}
+			d := uint32(digits[text[i]])
+			if i++; d >= 32 {
+				if i >= len(text) || d == 64 {
+					return i, into, errMapping
+				}
+				if next := uint32(digits[text[i]]); next < 32 { // most numbers have one digit or two
+					d = d&31 | next<<5
+					i++
+				} else {
+					long, end, ok := number(text, i-1)
+					if !ok {
+						return i, into, errMapping
+					}
+					i, d = end, uint32(long)<<1
+					if long < 0 {
+						d = uint32(-long)<<1 | 1
+					}
+				}
+			}
+			fields[n] = (int32(d>>1) ^ -int32(d&1)) + int32(d&1)
+			n++
+			if i >= len(text) || text[i] == ';' {
+				break
+			}
+			if text[i] == ',' {
+				if i++; i >= len(text) || text[i] == ',' || text[i] == ';' {
+					return i, into, errMapping
+				}
+				break
 			}
 		}
-		n++
+		column := at.generatedColumn + fields[0]
+		if column < 0 || n != 1 && n != 4 && n != 5 {
+			return i, into, errMapping
+		}
+		disordered = disordered || column < at.generatedColumn
+		at.generatedColumn, any, mapped = column, true, n > 1
+		if mapped {
+			at.source += fields[1]
+			at.line += fields[2]
+			at.column += fields[3]
+			if at.source|at.line|at.column < 0 {
+				return i, into, errMapping
+			}
+			sources = max(sources, at.source+1)
+			if n == 5 {
+				if at.name += fields[4]; at.name < 0 {
+					return i, into, errMapping
+				}
+				names = max(names, at.name+1)
+			}
+		}
+		if into != nil {
+			of := at
+			if !mapped {
+				of.source = -1
+			}
+			into = append(into, of)
+		}
 	}
-	if n != 1 && n != 4 && n != 5 {
-		return i, false, errMapping
-	}
-	column := s.generatedColumn + fields[0]
-	if column < 0 {
-		return i, false, errMapping
-	}
-	s.disordered = s.disordered || column < s.generatedColumn && s.any
-	s.generatedColumn, s.any, s.mapped, s.named = column, true, n > 1, n > 4
-	s.source += fields[1]
-	s.line += fields[2]
-	s.column += fields[3]
-	s.name += fields[4]
-	if n > 1 && (s.source < 0 || s.line < 0 || s.column < 0) || s.name < 0 {
-		return i, false, errMapping
-	}
-	return i, true, nil
+	s.segment = at
+	s.any, s.mapped, s.disordered, s.sources, s.names = any, mapped, disordered, sources, names
+	return i, into, nil
 }
 
 // check decodes all mappings, and notes some of their places.
 func (m *Map) check(names int) error {
 	var s state
-	last := -pointEvery
+	var err error
+	same := 0
 	for i := 0; i < len(m.mappings); {
-		if i-last >= pointEvery {
-			m.points = append(m.points, point{i, s})
-			last = i
+		if m.mappings[i] == ';' {
+			s.generatedLine++
+			s.generatedColumn, s.any = 0, false
+			i++
+			continue
 		}
-		end, is, err := next(m.mappings, i, &s)
-		if err != nil {
+		begin, before := i, s
+		if i, _, err = s.run(m.mappings, i, i+1, nil); err != nil {
 			return err
 		}
-		if is && (s.mapped && int(s.source) >= len(m.sources) || s.named && int(s.name) >= names) {
-			return errSource
+		if !before.any || before.generatedColumn != s.generatedColumn {
+			m.points = m.points.with(i, &s)
+			same = 0
+		} else if same += i - begin; same > maxSame {
+			return errSame
+		} else {
+			continue
 		}
-		i = end
+		if i, _, err = s.run(m.mappings, i, min(begin+pointEvery, len(m.mappings)), nil); err != nil {
+			return err
+		}
 	}
-	if s.comma {
-		return errMapping
+	if int(s.sources) > len(m.sources) || int(s.names) > names {
+		return errSource
 	}
 	if s.disordered {
 		return m.sort()
@@ -152,37 +199,57 @@ func (m *Map) check(names int) error {
 	return nil
 }
 
+// with returns the points with one more, at an offset after the last segment.
+func (p points) with(offset int, s *state) points {
+	at := uint32(offset)
+	if s.mapped {
+		at |= mappedPoint
+	}
+	for _, v := range [...]int32{s.generatedLine, s.generatedColumn, s.source, s.line, s.column, s.name} {
+		if len(p)%pointSize == 0 {
+			p = binary.LittleEndian.AppendUint32(p, at)
+		}
+		p = binary.LittleEndian.AppendUint32(p, uint32(v))
+	}
+	return p
+}
+
+// len returns how many points there are.
+func (p points) len() int { return len(p) / pointSize }
+
+// place returns where the segment before the i-th point begins.
+func (p points) place(i int) (line, column int32) {
+	b := p[i*pointSize+4:]
+	return int32(binary.LittleEndian.Uint32(b)), int32(binary.LittleEndian.Uint32(b[4:]))
+}
+
+// at returns the offset of the i-th point, and what is decoded until there.
+func (p points) at(i int) (offset int, s state) {
+	b := p[i*pointSize : (i+1)*pointSize]
+	at := binary.LittleEndian.Uint32(b)
+	field := func(k int) int32 { return int32(binary.LittleEndian.Uint32(b[4*k:])) }
+	s = state{segment: segment{field(1), field(2), field(3), field(4), field(5), field(6)}, any: true, mapped: at&mappedPoint != 0}
+	return int(at &^ mappedPoint), s
+}
+
 // maxSorted bounds the segments of a map whose lines are not in order.
 const maxSorted = 1 << 21
 
 // sort decodes the mappings of a map whose lines are not in order: their deltas may be negative.
-func (m *Map) sort() error {
+func (m *Map) sort() (err error) {
 	var s state
+	m.sorted = []segment{}
 	for i := 0; i < len(m.mappings); {
-		end, is, err := next(m.mappings, i, &s)
-		if err != nil {
+		if i, m.sorted, err = s.run(m.mappings, i, min(i+pointEvery, len(m.mappings)), m.sorted); err != nil {
 			return err
 		}
-		if is {
-			if len(m.sorted) >= maxSorted {
-				return errOrder
-			}
-			m.sorted = append(m.sorted, s.place())
+		if len(m.sorted) > maxSorted {
+			return errOrder
 		}
-		i = end
 	}
 	slices.SortStableFunc(m.sorted, func(a, b segment) int { return a.compare(b.generatedLine, b.generatedColumn) })
 	m.mappings, m.points = nil, nil
 	return nil
-}
-
-// place returns the last segment, whose source is -1 if it has none.
-func (s *state) place() segment {
-	at := s.segment
-	if !s.mapped {
-		at.source = -1
-	}
-	return at
 }
 
 // compare compares where a segment begins with a place.
@@ -190,51 +257,57 @@ func (s *segment) compare(line, column int32) int {
 	return cmp.Or(cmp.Compare(s.generatedLine, line), cmp.Compare(s.generatedColumn, column))
 }
 
-// find returns the last segment of a line that begins at a column or before it; of several at one column the first. Its source is −1 if
-// that comes from none. ok is false if there is no such segment.
-func (m *Map) find(line, column int32) (found segment, ok bool) {
+// around is how many segments before and after one are near it.
+const around = 32
+
+// near returns segments near a place in the order of the generated code, at least all from the last one before it on up to the first one
+// behind it. They are valid until the next call with the same space.
+func (m *Map) near(line, column int32, space []segment) []segment {
 	if m.sorted != nil {
 		i := sort.Search(len(m.sorted), func(i int) bool { return m.sorted[i].compare(line, column) > 0 })
-		if i == 0 || m.sorted[i-1].generatedLine != line {
-			return found, false
+		low := max(i-around, 0)
+		for low > 0 && m.sorted[low-1].compare(m.sorted[low].generatedLine, m.sorted[low].generatedColumn) == 0 {
+			low--
 		}
-		for i > 1 && m.sorted[i-2].compare(line, m.sorted[i-1].generatedColumn) == 0 {
-			i--
-		}
-		return m.sorted[i-1], true
+		return m.sorted[low:min(i+around, len(m.sorted))]
 	}
-	at := sort.Search(len(m.points), func(i int) bool {
-		s := &m.points[i].last
-		return s.generatedLine > line || s.generatedLine == line && s.generatedColumn >= column && s.any
-	})
-	if at == 0 {
-		if len(m.points) == 0 {
-			return found, false
-		}
-		at = 1
+	n := m.points.len()
+	k := sort.Search(n, func(i int) bool {
+		l, c := m.points.place(i)
+		return l > line || l == line && c > column
+	}) - 1
+	if k < 0 {
+		return nil
 	}
-	s := m.points[at-1].last
-	take := func() {
-		if ok && found.generatedColumn == s.generatedColumn {
-			return
-		}
-		found, ok = s.place(), true
+	at, s := m.points.at(k)
+	first := s.segment
+	if !s.mapped {
+		first.source = -1
 	}
-	if s.generatedLine == line && s.any && s.generatedColumn <= column {
-		take()
+	end := min(len(m.mappings), at+pointEvery+maxSame) // what follows before the next point are empty lines
+	if k+1 < n {
+		next, _ := m.points.at(k + 1) // after the first segment behind the place
+		end = min(end, next)
 	}
-	for i := m.points[at-1].at; i < len(m.mappings) && s.generatedLine <= line; {
-		end, is, err := next(m.mappings, i, &s)
-		if err != nil {
-			return found, false // they were checked
-		}
-		if is && s.generatedLine == line {
-			if s.generatedColumn > column {
-				break
-			}
-			take()
-		}
-		i = end
+	if at > end {
+		return nil // an index that is none of these mappings
 	}
-	return found, ok
+	_, all, err := s.run(m.mappings, at, end, append(space[:0], first))
+	if err != nil {
+		return nil // they were checked
+	}
+	return all
+}
+
+// last returns the index of the last of some segments of a line that begins at a column or before it; of several at one column the
+// first. It returns −1 if there is no such segment.
+func last(of []segment, line, column int32) int {
+	i := sort.Search(len(of), func(i int) bool { return of[i].compare(line, column) > 0 }) - 1
+	if i < 0 || of[i].generatedLine != line {
+		return -1
+	}
+	for i > 0 && of[i-1].compare(line, of[i].generatedColumn) == 0 {
+		i--
+	}
+	return i
 }

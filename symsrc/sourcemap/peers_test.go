@@ -106,7 +106,7 @@ func FuzzFields(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		got, err := fieldsOf(text)
+		got, err := fieldsOf(text, span{0, len(text)})
 		var want map[string]rawValue
 		if !valid(text, &want) {
 			return
@@ -115,8 +115,8 @@ func FuzzFields(f *testing.F) {
 			t.Fatalf("%q: %v, %d fields, want %d", text, err, len(got), len(want))
 		}
 		for name, value := range want {
-			if strings.TrimSpace(string(got[name])) != string(value) {
-				t.Errorf("%q: %s is %q, want %q", text, name, got[name], value)
+			if strings.TrimSpace(string(got[name].of(text))) != string(value) {
+				t.Errorf("%q: %s is %q, want %q", text, name, got[name].of(text), value)
 			}
 		}
 	})

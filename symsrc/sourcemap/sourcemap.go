@@ -4,6 +4,9 @@
 //	mappings.go     the mappings, as they stand in the file
 //	fields.go       the fields of a JSON object, without reading what is in them
 //	functions.go    the names of functions that Metro adds
+//	text.go         the text of a map, of which only parts are kept in memory
+//	kept.go         what is kept of a map for the next run
+//	code.go         generated code, and whether a map can be of it
 //	find.go         which map a script has
 package sourcemap
 
@@ -22,10 +25,12 @@ import (
 type Original struct {
 	// Source is the URL or the path of the source, as the map has it, after its sourceRoot.
 	Source string
-	// Line counts from 1, Column from 0.
+	// Line counts from 1, Column from 0. That is −1 if only the line is known.
 	Line, Column int
 	// Function is the name of the function there, "" if the map does not say.
 	Function string
+	// Ignored is set if the map says that the source is not the program's own.
+	Ignored bool
 }
 
 // Map is a source map. It may be used by several goroutines at once.
@@ -35,12 +40,17 @@ type Map struct {
 	// sections are the maps of an index map, in the order of their places. The other fields are empty then.
 	sections []section
 	sources  []string
+	ignored  []int // the sources that are not the program's own
+	compiled bool  // it is of hermesc, from generated code to its byte code
 	mappings []byte
-	points   []point   // some of the places in mappings, in their order
+	mapped   span // where these are in the text; nowhere if they were escaped there
+	points   points
 	sorted   []segment // in place of both, where mappings are not in order
-	metro    []json.RawMessage
-	mu       sync.Mutex
-	named    map[int32]functions // of sources, by Metro
+	// contents and functions are where the text has the content of each source, and what Metro says of its functions.
+	contents, functions []span
+	text                *text
+	mu                  sync.Mutex
+	named               map[int32]functions // of sources, by Metro
 }
 
 // section is a map of the code from a place on.
@@ -62,135 +72,140 @@ var (
 	guard = []byte(")]}'")
 )
 
-// Parse reads a map. The text must not change afterwards. It returns an error if any of the mappings is malformed.
-func Parse(text []byte) (*Map, error) {
-	if bytes.HasPrefix(text, guard) {
-		_, text, _ = bytes.Cut(text, []byte("\n"))
+// Parse reads a map. The data must not change afterwards. It returns an error if any of the mappings is malformed.
+func Parse(data []byte) (*Map, error) { return parseAll(data, &text{data: data}) }
+
+func parseAll(data []byte, of *text) (*Map, error) {
+	at := span{0, len(data)}
+	if bytes.HasPrefix(data, guard) {
+		line := bytes.IndexByte(data, '\n')
+		at.at = line + 1
+		if line < 0 {
+			at.at = len(data)
+		}
 	}
-	return parse(text, 0)
+	return of.parse(data, at, 0)
 }
 
-func parse(text []byte, depth int) (*Map, error) {
-	fields, err := fieldsOf(text)
+// parse reads the map at a place of its text.
+func (t *text) parse(data []byte, at span, depth int) (*Map, error) {
+	fields, err := fieldsOf(data, at)
 	if err != nil {
 		return nil, err
 	}
+	read := func(name string, into any) (ok, is bool) {
+		field, is := fields[name]
+		return is && json.Unmarshal(field.of(data), into) == nil, is
+	}
 	var version float64
-	if json.Unmarshal(fields["version"], &version) != nil || version != 3 {
+	if ok, _ := read("version", &version); !ok || version != 3 {
 		return nil, errVersion
 	}
-	m := &Map{}
+	m := &Map{text: t}
 	for _, name := range [...]string{"debugId", "debug_id"} {
-		if id, ok := fields[name]; ok && m.DebugID == "" {
-			_ = json.Unmarshal(id, &m.DebugID) // one that is no string is none
+		if m.DebugID == "" {
+			read(name, &m.DebugID) // one that is no string is none
 		}
 	}
 	m.DebugID = strings.ToLower(m.DebugID)
+	var root *string
 	for _, name := range [...]string{"file", "sourceRoot"} {
-		var s *string
-		if field, ok := fields[name]; ok && json.Unmarshal(field, &s) != nil {
+		root = nil
+		if ok, is := read(name, &root); is && !ok {
 			return nil, fmt.Errorf("%s is not a string", name)
 		}
 	}
 	if list, ok := fields["sections"]; ok {
-		if fields["mappings"] != nil {
+		if _, both := fields["mappings"]; both {
 			return nil, errors.New("both sections and mappings")
 		}
-		return m, m.readSections(list, depth)
+		return m, m.readSections(data, list, depth)
 	}
-	if err := m.readSources(fields); err != nil {
-		return nil, err
-	}
-	names, err := m.readNames(fields)
-	if err != nil {
-		return nil, err
-	}
-	mappings, ok := fields["mappings"]
-	if !ok || len(mappings) < 2 || mappings[0] != '"' {
-		return nil, errors.New("no mappings")
-	}
-	if m.mappings = mappings[1 : len(mappings)-1]; bytes.IndexByte(m.mappings, '\\') >= 0 {
-		var s string
-		if err := json.Unmarshal(mappings, &s); err != nil {
-			return nil, err
-		}
-		m.mappings = []byte(s)
-	}
-	return m, m.check(names)
-}
-
-// readSources reads the names of the sources.
-func (m *Map) readSources(fields map[string]json.RawMessage) error {
 	var sources []*string
-	field, ok := fields["sources"]
-	if !ok || json.Unmarshal(field, &sources) != nil || string(field) == "null" {
-		return errors.New("sources is not a list of names")
+	if ok, _ := read("sources", &sources); !ok || sources == nil {
+		return nil, errors.New("sources is not a list of names")
 	}
 	if len(sources) > maxSources {
-		return errors.New("too many sources")
+		return nil, errors.New("too many sources")
 	}
-	var root string
-	_ = json.Unmarshal(fields["sourceRoot"], &root) // it was checked
 	m.sources = make([]string, len(sources))
 	for i, s := range sources {
 		if s != nil {
 			m.sources[i] = join(root, *s)
 		}
 	}
-	if list, ok := fields["sourcesContent"]; ok && !isTexts(list) {
-		return errors.New("sourcesContent is not a list of texts")
-	}
-	for _, name := range [...]string{"ignoreList", "x_google_ignoreList"} {
+	for _, name := range [...]string{"x_google_ignoreList", "ignoreList"} {
 		var list []int
-		if field, ok := fields[name]; ok {
-			if json.Unmarshal(field, &list) != nil || slices.ContainsFunc(list, func(i int) bool { return i < 0 || i >= len(sources) }) {
-				return fmt.Errorf("%s has what is no source", name)
+		if ok, is := read(name, &list); is {
+			if !ok || slices.ContainsFunc(list, func(i int) bool { return i < 0 || i >= len(sources) }) {
+				return nil, fmt.Errorf("%s has what is no source", name)
 			}
+			slices.Sort(list)
+			m.ignored = slices.Compact(list)
 		}
 	}
-	if list, ok := fields["x_facebook_sources"]; ok {
-		_ = json.Unmarshal(list, &m.metro) // without it, functions have no names
+	if _, ok := fields["x_hermes_function_offsets"]; ok && len(sources) == 1 {
+		m.compiled = isScript(m.sources[0])
+	}
+	if err := m.readLists(data, fields); err != nil {
+		return nil, err
+	}
+	names := 0
+	if list, ok := fields["names"]; ok && !eachOf(data, list, func(name span) bool { names++; return data[name.at] == '"' }) {
+		return nil, errors.New("names is not a list of names")
+	}
+	mappings, ok := fields["mappings"]
+	if !ok || mappings.end-mappings.at < 2 || data[mappings.at] != '"' {
+		return nil, errors.New("no mappings")
+	}
+	m.mapped = span{mappings.at + 1, mappings.end - 1}
+	if m.mappings = m.mapped.of(data); bytes.IndexByte(m.mappings, '\\') >= 0 {
+		var s string
+		if err := json.Unmarshal(mappings.of(data), &s); err != nil {
+			return nil, err
+		}
+		m.mappings, m.mapped = []byte(s), span{}
+	}
+	return m, m.check(names)
+}
+
+// readLists finds where the contents of sources and their functions are. They are most of a map, and are not read.
+func (m *Map) readLists(data []byte, fields map[string]span) error {
+	if list, ok := fields["sourcesContent"]; ok && !eachOf(data, list, func(text span) bool {
+		if len(m.contents) < len(m.sources) {
+			m.contents = append(m.contents, text)
+		}
+		return data[text.at] == '"' || data[text.at] == 'n'
+	}) {
+		return errors.New("sourcesContent is not a list of texts")
+	}
+	if list, ok := fields["x_facebook_sources"]; ok && !eachOf(data, list, func(of span) bool {
+		m.functions = append(m.functions, of)
+		return len(m.functions) <= len(m.sources)
+	}) {
+		m.functions = nil // without it, functions have no names
 	}
 	return nil
 }
 
-// readNames returns the number of names.
-func (m *Map) readNames(fields map[string]json.RawMessage) (n int, err error) {
-	field, ok := fields["names"]
-	if !ok {
-		return 0, nil
+// content returns the content of the i-th source, if the map has it.
+func (m *Map) content(i int) (text string, ok bool) {
+	if i >= len(m.contents) {
+		return "", false
 	}
-	var names []string
-	if json.Unmarshal(field, &names) != nil || !isList(field) {
-		return 0, errors.New("names is not a list of names")
+	var content *string
+	if json.Unmarshal(m.text.read(m.contents[i]), &content) != nil || content == nil {
+		return "", false
 	}
-	return len(names), nil
-}
-
-// isList reports whether a value is one.
-func isList(value json.RawMessage) bool {
-	value = bytes.TrimSpace(value)
-	return len(value) > 0 && (value[0] == '[' || string(value) == "null")
-}
-
-// isTexts reports whether a value is a list of strings, or nulls. They may be the most of a map, and are not read.
-func isTexts(list json.RawMessage) bool {
-	if string(list) == "null" || !isList(list) {
-		return string(list) == "null"
-	}
-	for i := blanks(list, 1); i < len(list) && list[i] != ']'; i = blanks(list, i+1) {
-		if list[i] != '"' && list[i] != 'n' {
-			return false
-		}
-		if i = blanks(list, valueEnd(list, i)); i >= len(list) || list[i] != ',' {
-			break
-		}
-	}
-	return true
+	return *content, true
 }
 
 // join returns the URL of a source below a root.
-func join(root, source string) string {
+func join(below *string, source string) string {
+	root := ""
+	if below != nil {
+		root = *below
+	}
 	switch {
 	case root == "" || strings.HasPrefix(source, "/") || strings.Contains(source, "://"):
 		return source
@@ -201,31 +216,44 @@ func join(root, source string) string {
 }
 
 // readSections reads the maps of an index map.
-func (m *Map) readSections(list json.RawMessage, depth int) error {
-	var sections []struct {
-		Offset *struct{ Line, Column *int }
-		Map    json.RawMessage
-	}
-	if err := json.Unmarshal(list, &sections); err != nil {
-		return fmt.Errorf("sections: %w", err)
-	}
-	if depth >= maxDepth || len(sections) > maxSections {
+func (m *Map) readSections(data []byte, list span, depth int) (err error) {
+	if depth >= maxDepth {
 		return errors.New("too many sections")
 	}
-	for i, s := range sections {
-		if s.Offset == nil || s.Offset.Line == nil || s.Offset.Column == nil || *s.Offset.Line < 0 || *s.Offset.Column < 0 || s.Map == nil {
-			return fmt.Errorf("section %d has no place or no map", i)
+	if !eachOf(data, list, func(value span) bool {
+		if len(m.sections) >= maxSections {
+			err = errors.New("too many sections")
+		} else {
+			err = m.readSection(data, value, depth)
 		}
-		of, err := parse(s.Map, depth+1)
-		if err != nil {
-			return fmt.Errorf("section %d: %w", i, err)
-		}
-		next := section{*s.Offset.Line, *s.Offset.Column, of}
-		if i > 0 && !m.sections[i-1].before(next.line, next.column) {
-			return fmt.Errorf("section %d is not after the one before it", i)
-		}
-		m.sections = append(m.sections, next)
+		return err == nil
+	}) && err == nil {
+		err = errors.New("sections is not a list of maps")
 	}
+	return err
+}
+
+// readSection reads the next map of an index map.
+func (m *Map) readSection(data []byte, value span, depth int) error {
+	i := len(m.sections)
+	var offset struct{ Line, Column *int }
+	fields, err := fieldsOf(data, value)
+	if err != nil {
+		return err
+	}
+	at, of := fields["offset"], fields["map"]
+	if json.Unmarshal(at.of(data), &offset) != nil || offset.Line == nil || offset.Column == nil || *offset.Line < 0 || *offset.Column < 0 || of == (span{}) {
+		return fmt.Errorf("section %d has no place or no map", i)
+	}
+	one, err := m.text.parse(data, of, depth+1)
+	if err != nil {
+		return fmt.Errorf("section %d: %w", i, err)
+	}
+	next := section{*offset.Line, *offset.Column, one}
+	if i > 0 && !m.sections[i-1].before(next.line, next.column) {
+		return fmt.Errorf("section %d is not after the one before it", i)
+	}
+	m.sections = append(m.sections, next)
 	return nil
 }
 
@@ -234,33 +262,99 @@ func (s *section) before(line, column int) bool {
 	return s.line < line || s.line == line && s.column < column
 }
 
-// At returns where a position in the generated code comes from, both counted from 0. ok is false if the map does not say.
-func (m *Map) At(line, column int) (o Original, ok bool) {
-	if line < 0 || column < 0 {
-		return o, false
+// found is what a map has near a place in generated code.
+type found struct {
+	of *Map
+	// line and column are where that begins which of is the map of.
+	line, column int
+	// near are its segments there, and index that of the place, −1 for none.
+	near  []segment
+	index int
+	// moved is set if the place is before that segment, and part of its expression.
+	moved bool
+}
+
+// generated returns where the i-th segment near a place begins.
+func (f *found) generated(i int) (line, column int) {
+	s := &f.near[i]
+	column = int(s.generatedColumn)
+	if s.generatedLine == 0 {
+		column += f.column
 	}
-	if m.sections != nil {
-		i, _ := slices.BinarySearchFunc(m.sections, section{line: line, column: column + 1}, func(s, at section) int {
+	return int(s.generatedLine) + f.line, column
+}
+
+// next returns the next segment of the line after a place that has one, −1 if that is not near. sure is set if the place has a segment of its
+// own, or is between two of one line of a source: where it comes from does not depend on which of them it belongs to.
+func (f *found) next(line, column int) (next int, sure bool) {
+	_, begin := f.generated(f.index)
+	for next = f.index + 1; next < len(f.near); next++ {
+		n, at := f.generated(next)
+		if n != line {
+			break
+		}
+		if at > column {
+			a, b := &f.near[f.index], &f.near[next]
+			return next, begin == column || a.source == b.source && a.line == b.line
+		}
+	}
+	return -1, begin == column
+}
+
+// find returns what the map has near a position in the generated code, both counted from 0. What it returns is valid until the next call
+// with the same space.
+func (m *Map) find(line, column int, space []segment) (f found) {
+	f = found{of: m, index: -1}
+	for f.of.sections != nil {
+		i, _ := slices.BinarySearchFunc(f.of.sections, section{line: line - f.line, column: column + 1}, func(s, at section) int {
 			if s.before(at.line, at.column) {
 				return -1
 			}
 			return 1
 		})
 		if i == 0 {
-			return o, false
+			return f
 		}
-		s := &m.sections[i-1]
-		if line == s.line {
+		s := &f.of.sections[i-1]
+		if line-f.line == s.line {
 			column -= s.column
+			f.column += s.column
+		} else {
+			f.column = 0
 		}
-		return s.of.At(line-s.line, column)
+		f.line += s.line
+		f.of = s.of
 	}
-	s, ok := m.find(int32(min(line, 1<<30)), int32(min(column, 1<<30)))
-	if !ok || s.source < 0 {
+	l, c := int32(min(line-f.line, 1<<30)), int32(min(column, 1<<30))
+	f.near = f.of.near(l, c, space)
+	f.index = last(f.near, l, c)
+	return f
+}
+
+// At returns where a position in the generated code comes from, both counted from 0. ok is false if the map does not say.
+func (m *Map) At(line, column int) (o Original, ok bool) {
+	if line < 0 || column < 0 {
 		return o, false
 	}
-	o = Original{Source: m.sources[s.source], Line: int(s.line) + 1, Column: int(s.column)}
-	o.Function = m.functionAt(s.source, o.Line, o.Column)
+	f := m.find(line, column, nil)
+	return f.original()
+}
+
+// original returns where the place comes from.
+func (f *found) original() (o Original, ok bool) {
+	if f.index < 0 {
+		return o, false
+	}
+	s := &f.near[f.index]
+	if s.source < 0 || int(s.source) >= len(f.of.sources) {
+		return o, false
+	}
+	_, ignored := slices.BinarySearch(f.of.ignored, int(s.source))
+	o = Original{Source: f.of.sources[s.source], Line: int(s.line) + 1, Column: int(s.column), Ignored: ignored}
+	o.Function = f.of.functionAt(s.source, o.Line, o.Column)
+	if f.moved {
+		o.Column = -1
+	}
 	return o, true
 }
 

@@ -47,6 +47,14 @@ type candidate struct {
 // Excerpt returns the lines around a place, from the first file whose content is the one that was compiled, by its MD5. If
 // the debug information has no MD5, they are from the first existing file, with a note if it may be the wrong one.
 func (s *Sources) Excerpt(ctx context.Context, p symsrc.Place, around int) symsrc.Excerpt {
+	if p.Files != nil && p.Files.Text != nil {
+		content, ok := p.Files.Text(p.Path)
+		if !ok || len(content) > maxSource {
+			return symsrc.Excerpt{Note: "no source in " + p.Files.Debug, Absent: true}
+		}
+		first, lines := newText(p.Path, content, time.Time{}).around(p.Line, around)
+		return symsrc.Excerpt{First: first, Lines: lines}
+	}
 	differs := ""
 	for _, c := range s.local(p.Local) {
 		if x, ok := s.try(c, p, around, &differs); ok {

@@ -1,4 +1,4 @@
-package javamap
+package diskcache
 
 import (
 	"bytes"
@@ -11,21 +11,19 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"qss-filter/symsrc/diskcache"
-	"qss-filter/symsrc/retrace"
 )
 
-// Kept returns a cache of the indexes of maps in a directory, nil if that is "".
-func Kept(dir string) retrace.Cache {
+// Kept are indexes of maps that are kept in a directory for the next run: what was found out of a large file of text. A file there has a
+// line with the stamp of the map, a checksum, and the index. A nil *Kept keeps none.
+type Kept struct{ dir string }
+
+// NewKept returns the indexes below a directory of a cache, nil if that is "".
+func NewKept(dir string) *Kept {
 	if dir == "" {
 		return nil
 	}
-	return keptIndexes{dir}
+	return &Kept{dir}
 }
-
-// keptIndexes is a retrace.Cache. A file has a line with the stamp of the map, a checksum, and the index.
-type keptIndexes struct{ dir string }
 
 const (
 	keptName = ".map"
@@ -39,16 +37,16 @@ const (
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // file returns the path of the file that keeps the index of the map at path, and the stamp of the map.
-func (k keptIndexes) file(path string) (name, stamp string, ok bool) {
+func (k *Kept) file(path string) (name, stamp string, ok bool) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return "", "", false
 	}
-	now, err := diskcache.StampAt(abs, true)
+	now, err := StampAt(abs, true)
 	if err != nil || time.Since(time.Unix(0, max(now.Mtime, now.Ctime))) < settled {
 		return "", "", false
 	}
-	dir, err := diskcache.MakeDir(k.dir, "maps")
+	dir, err := MakeDir(k.dir, "maps")
 	if err != nil {
 		return "", "", false
 	}
@@ -57,12 +55,15 @@ func (k keptIndexes) file(path string) (name, stamp string, ok bool) {
 }
 
 // Load returns the index of the map at path, if it is kept and the map has not changed.
-func (k keptIndexes) Load(path string) (content []byte, ok bool) {
+func (k *Kept) Load(path string) (content []byte, ok bool) {
+	if k == nil {
+		return nil, false
+	}
 	name, stamp, ok := k.file(path)
 	if !ok {
 		return nil, false
 	}
-	f, info, err := diskcache.Open(name)
+	f, info, err := Open(name)
 	if err != nil || info.Size() > maxKept {
 		return nil, false
 	}
@@ -85,19 +86,22 @@ func headOfKept(stamp string, content []byte) string {
 }
 
 // Store keeps the index of the map at path. It is only a cache: if that is not possible, the map is read again.
-func (k keptIndexes) Store(path string, content []byte) {
+func (k *Kept) Store(path string, content []byte) {
+	if k == nil {
+		return
+	}
 	name, stamp, ok := k.file(path)
 	if !ok {
 		return
 	}
-	if err := diskcache.WriteFile(name, slices.Concat([]byte(headOfKept(stamp, content)+"\n"), content)); err != nil {
+	if err := WriteFile(name, slices.Concat([]byte(headOfKept(stamp, content)+"\n"), content)); err != nil {
 		return
 	}
-	evict(filepath.Dir(name))
+	evictKept(filepath.Dir(name))
 }
 
-// evict removes the oldest of too many indexes.
-func evict(dir string) {
+// evictKept removes the oldest of too many indexes.
+func evictKept(dir string) {
 	list, err := os.ReadDir(dir)
 	if err != nil {
 		return

@@ -1,0 +1,229 @@
+package sourcemap
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"sort"
+	"sync"
+	"unicode/utf8"
+)
+
+// code is generated code. Places in it are lines, and columns in UTF-16 units, both counted from 0.
+type code struct {
+	text   []byte
+	starts []uint32 // of its lines
+	mu     sync.Mutex
+	wide   map[int][]uint32 // row.before of the lines that were asked for
+}
+
+// step is how far the counted places of a line are apart, in bytes.
+const step = 1 << 12
+
+func newCode(text []byte) *code {
+	c := &code{text: text, starts: make([]uint32, 1, 16), wide: map[int][]uint32{}}
+	for i := 0; ; {
+		n := bytes.IndexByte(text[i:], '\n')
+		if n < 0 {
+			return c
+		}
+		i += n + 1
+		c.starts = append(c.starts, uint32(i))
+	}
+}
+
+// line returns a line without its end. ok is false if there is none.
+func (c *code) line(n int) (text []byte, ok bool) {
+	if n < 0 || n >= len(c.starts) {
+		return nil, false
+	}
+	if text = c.text[c.starts[n]:]; n+1 < len(c.starts) {
+		text = c.text[c.starts[n] : c.starts[n+1]-1]
+	}
+	return text, true
+}
+
+// row is a line of code, for which places are counted.
+type row struct {
+	text []byte
+	// before are the units before each step of a line that is not ASCII, nil for others.
+	before []uint32
+}
+
+// row returns a line. ok is false if there is none.
+func (c *code) row(n int) (r row, ok bool) {
+	if r.text, ok = c.line(n); !ok {
+		return r, false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r.before, ok = c.wide[n]; !ok {
+		if len(c.wide) >= maxRows {
+			clear(c.wide)
+		}
+		r.before = unitsBefore(r.text)
+		c.wide[n] = r.before
+	}
+	return r, true
+}
+
+// maxRows bounds the lines whose places are remembered.
+const maxRows = 1 << 12
+
+// offset returns the offset of a column. ok is false if the line is shorter.
+func (r *row) offset(column int) (offset int, ok bool) {
+	if column > len(r.text) || r.before == nil {
+		return column, column <= len(r.text)
+	}
+	k := max(sort.Search(len(r.before), func(i int) bool { return int(r.before[i]) > column })-1, 0)
+	at, i := int(r.before[k]), k*step
+	for i < len(r.text) && !utf8.RuneStart(r.text[i]) { // it was counted at its begin
+		i++
+	}
+	for i < len(r.text) && at < column {
+		_, size := utf8.DecodeRune(r.text[i:])
+		at++
+		if size == 4 {
+			at++
+		}
+		i += size
+	}
+	return i, at >= column
+}
+
+// unitsBefore returns how many UTF-16 units are before each step of a line, nil if each byte is one.
+func unitsBefore(line []byte) (before []uint32) {
+	ascii := true
+	units := 0
+	for i := 0; i < len(line); i++ {
+		if i%step == 0 {
+			before = append(before, uint32(units))
+		}
+		if i%8 == 0 && i+8 <= len(line) && binary.LittleEndian.Uint64(line[i:])&0x8080808080808080 == 0 {
+			units += 8
+			i += 7
+			continue
+		}
+		switch b := line[i]; {
+		case b < 0x80:
+			units++
+		case b < 0xc0: // counted at the begin of its character
+			ascii = false
+		case b < 0xf0:
+			ascii = false
+			units++
+		default:
+			ascii = false
+			units += 2
+		}
+	}
+	if ascii {
+		return nil
+	}
+	return before
+}
+
+// parts reports whether a place is in the middle of a word, where no mapping begins.
+func parts(line []byte, offset int) bool {
+	return offset > 0 && offset < len(line) && inWord(line[offset-1]) && inWord(line[offset])
+}
+
+// wordBytes are the bytes of words: identifiers, keywords and numbers.
+var wordBytes = func() (in [4]uint64) {
+	for c := range 256 {
+		if c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c == '_' || c == '$' || c >= 0x80 {
+			in[c/64] |= 1 << (c % 64)
+		}
+	}
+	return in
+}()
+
+func inWord(b byte) bool { return wordBytes[b/64]>>(b%64)&1 != 0 }
+
+// fits reports whether a map may be of the code, by its segments near a place: all begin in it, and none close to the place and hardly any
+// other in the middle of a word. Those of another build do as soon as their code has moved.
+func (c *code) fits(f *found) bool {
+	wrong := 0
+	var r row
+	at, is := -1, false
+	for i := range f.near {
+		n, column := f.generated(i)
+		if n != at {
+			at = n
+			r, is = c.row(n)
+		}
+		if offset, ok := r.offset(column); !is || !ok || parts(r.text, offset) {
+			if wrong++; i >= f.index-close && i <= f.index+close {
+				return false
+			}
+		}
+	}
+	return wrong*maxWrong <= len(f.near)
+}
+
+const (
+	// maxWrong is how many segments there must be for one that begins in the middle of a word: some may be in strings that were joined.
+	maxWrong = 20
+	// close is how many segments before and after that of a place are close to it.
+	close = 8
+)
+
+// separators end an expression or a statement, or begin one.
+const separators = ",;{}"
+
+// choose has the place at a position be that of the next segment if that is the one of its expression: of `b(2),await c(3)`, some
+// maps have only b, 2, c and 3, so that `await` would be where the 2 is. It returns false if the position may be part of neither.
+func (c *code) choose(f *found, line, column int) bool {
+	if f.index < 0 {
+		return true
+	}
+	r, _ := c.row(line)
+	offset, ok := r.offset(column)
+	_, begin := f.generated(f.index)
+	from, is := r.offset(begin)
+	if !ok || !is || from > offset || !bytes.ContainsAny(r.text[from:offset], separators) {
+		return true
+	}
+	next, sure := f.next(line, column)
+	if sure {
+		return true
+	}
+	if next >= 0 && offset < len(r.text) && inWord(r.text[offset]) {
+		_, begin = f.generated(next)
+		if to, ok := r.offset(begin); ok && to >= offset && !bytes.ContainsAny(r.text[offset:to], separators) {
+			f.index, f.moved = next, true
+			return true
+		}
+	}
+	return false
+}
+
+// holds reports whether all places of a map are in the code, by those that it notes, and the last one.
+func (c *code) holds(m *Map) bool { return c.holdsFrom(m, 0, 0) }
+
+func (c *code) holdsFrom(m *Map, line, column int) bool {
+	for i := range m.sections {
+		s := &m.sections[i]
+		from := s.column
+		if s.line == 0 {
+			from += column
+		}
+		if !c.holdsFrom(s.of, line+s.line, from) {
+			return false
+		}
+	}
+	holds := func(l, at int32) bool {
+		if l == 0 {
+			at += int32(column)
+		}
+		text, ok := c.line(line + int(l))
+		return ok && int(at) <= len(text)
+	}
+	for i := range m.points.len() {
+		if !holds(m.points.place(i)) {
+			return false
+		}
+	}
+	last := m.near(math.MaxInt32, math.MaxInt32, nil)
+	return len(last) == 0 || holds(last[len(last)-1].generatedLine, last[len(last)-1].generatedColumn)
+}

@@ -1,0 +1,141 @@
+package sourcemap
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+	"unicode/utf16"
+)
+
+// scripts are generated code with their maps, by esbuild.
+const scripts = "../../filter/testdata/scripts/main.js"
+
+// TestOffset compares the offsets of columns with those of the standard library's UTF-16.
+func TestOffset(t *testing.T) {
+	alphabet := []string{"a", "ab;c(", "é", "中", "🎉", strings.Repeat("x", 37), "\xff", "\x80"}
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 20 {
+		var text strings.Builder
+		for range rng.IntN(3000) {
+			text.WriteString(alphabet[rng.IntN(len(alphabet)-2*rng.IntN(2))])
+		}
+		line := text.String()
+		c := newCode([]byte("first\n" + line + "\nlast"))
+		r, ok := c.row(1)
+		if !ok || string(r.text) != line {
+			t.Fatalf("%q", r.text)
+		}
+		if strings.ContainsAny(line, "\xff\x80") { // of what is no text only the end counts
+			continue
+		}
+		column := 0
+		for at, char := range line {
+			if got, ok := r.offset(column); !ok || got != at {
+				t.Fatalf("column %d is at %d, want %d", column, got, at)
+			}
+			column += utf16.RuneLen(char)
+		}
+		if got, ok := r.offset(column); !ok || got != len(line) {
+			t.Fatalf("the end is at %d", got)
+		}
+		if _, ok := r.offset(column + 1); ok {
+			t.Fatal("there is a column behind the end")
+		}
+	}
+}
+
+// TestMoved holds that a map whose code was changed after it was made, so that it is another build's, hardly names a wrong place: code is inserted
+// somewhere, and the places behind it are where they were, that many columns later.
+func TestMoved(t *testing.T) {
+	text, err := os.ReadFile(scripts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(scripts + ".map")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := Parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, _, _ := bytes.Cut(text, []byte("\n"))
+	var right, refused, wrong int
+	for _, inserted := range []string{"a", "ab", "x();", "a,", "1;", "var total=3;", "async "} {
+		for at := 1; at < len(line)-20; at += 17 {
+			c := newCode([]byte(string(line[:at]) + inserted + string(line[at:])))
+			for column := range line {
+				moved := column
+				if column >= at {
+					moved += len(inserted)
+				}
+				want, is := m.At(0, column)
+				f := m.find(0, moved, nil)
+				if exact, _ := m.At(0, column-1); !is || exact == want || !inWord(line[column]) {
+					continue // the places of frames are nearly always words where a mapping begins
+				}
+				if !c.fits(&f) || !c.choose(&f, 0, moved) {
+					refused++
+					continue
+				}
+				switch got, _ := f.original(); {
+				case got.Line == want.Line && got.Source == want.Source:
+					right++
+				default:
+					wrong++
+					t.Logf("%q at %d: column %d is %+v, want %+v", inserted, at, moved, got, want)
+				}
+			}
+		}
+	}
+	t.Logf("%d right, %d refused", right, refused)
+	if wrong > right/1000 || right < refused/20 {
+		t.Errorf("%d right, %d refused, %d wrong", right, refused, wrong)
+	}
+	c := newCode(text)
+	for column := range line {
+		f := m.find(0, column, nil)
+		if !c.fits(&f) || !c.holds(m) {
+			t.Fatalf("column %d of the very code is refused", column)
+		}
+	}
+	if newCode(line[:len(line)-40]).holds(m) {
+		t.Error("code that is shorter has all places")
+	}
+}
+
+// TestChoose holds which mapping a place belongs to that has none of its own, as maps of terser have it for `await`.
+func TestChoose(t *testing.T) {
+	const text = `b(2),await c(3),x;await d(4)`
+	const data = `{"version":3,"sources":["a.ts"],"names":[],"mappings":`
+	for _, c := range []struct {
+		mappings string
+		place    string
+		line     int // 0 for none
+		column   int
+	}{
+		{"AAAA,EAAE,SACF,EAAE", "await c", 2, -1},      // b, 2, c, 3
+		{"AAAA,EAAE,SACF,EAAE", "c(3", 2, 0},           // its own
+		{"AAAA,EAAE,SACF,EAAE", ")", 1, 2},             // of the one before it
+		{"AAAA,EAAE,SACF,EAAE", "await d", 0, 0},       // nothing is behind it
+		{"AAAA,EAAE,SACF,EAAE,WACF", "await d", 3, -1}, // 3 and d
+		{"AAAA,EAAE,SACF,EAAE,WACF", "x;", 0, 0},       // of neither 3 nor d
+	} {
+		m, err := Parse([]byte(data + `"` + c.mappings + `"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		code := newCode([]byte(text))
+		column := strings.Index(text, c.place)
+		f := m.find(0, column, nil)
+		var o Original
+		if code.choose(&f, 0, column) {
+			o, _ = f.original()
+		}
+		if o.Line != c.line || o.Column != c.column {
+			t.Errorf("%s: %s is %+v, want %d:%d", c.mappings, c.place, o, c.line, c.column)
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package sourcemap
+
+import (
+	"encoding/binary"
+	"strings"
+)
+
+// An index has what reading a map takes time to find: all but the mappings and the texts, and where these are in the file. Numbers are in
+// LEB128. A map has its debug ID and the number of its sections; then each section, its place before it; or, without sections: the
+// sources, the ignored ones, the places of the mappings, of the contents and of the functions, and the points.
+const indexMagic = "qss-filter source map 1\n"
+
+// encode returns the index of a map. ok is false if the map has none: its mappings are not in the file as they are used, as
+// those of hermesc.
+func (m *Map) encode() (index []byte, ok bool) {
+	ok = true
+	m.each(func(m *Map) {
+		ok = ok && m.sorted == nil && !m.compiled && (m.mapped != span{} || len(m.mappings) == 0)
+	})
+	if !ok {
+		return nil, false
+	}
+	return m.appendTo([]byte(indexMagic)), true
+}
+
+func (m *Map) appendTo(b []byte) []byte {
+	number := func(v int) { b = binary.AppendUvarint(b, uint64(v)) }
+	word := func(s string) { number(len(s)); b = append(b, s...) }
+	places := func(of []span) {
+		number(len(of))
+		for _, at := range of {
+			number(at.at)
+			number(at.end - at.at)
+		}
+	}
+	word(m.DebugID)
+	number(len(m.sections))
+	for _, s := range m.sections {
+		number(s.line)
+		number(s.column)
+		b = s.of.appendTo(b)
+	}
+	if m.sections != nil {
+		return b
+	}
+	number(len(m.sources))
+	for _, s := range m.sources {
+		word(s)
+	}
+	number(len(m.ignored))
+	for _, i := range m.ignored {
+		number(i)
+	}
+	places([]span{m.mapped})
+	places(m.contents)
+	places(m.functions)
+	number(m.points.len())
+	return append(b, m.points...)
+}
+
+// decode returns the map of an index of the text, without its mappings. ok is false for what is no such index.
+func (t *text) decode(index []byte) (m *Map, ok bool) {
+	if !strings.HasPrefix(string(index[:min(len(index), len(indexMagic))]), indexMagic) {
+		return nil, false
+	}
+	r := indexReader{rest: index[len(indexMagic):], size: int(t.info.Size())}
+	m = r.read(t, 0)
+	return m, !r.bad && len(r.rest) == 0
+}
+
+// indexReader reads an index of a text of that many bytes. What it reads is of no use once bad is set.
+type indexReader struct {
+	rest []byte
+	size int
+	bad  bool
+}
+
+// number reads a number of at most max.
+func (r *indexReader) number(max int) int {
+	v, n := binary.Uvarint(r.rest)
+	if n <= 0 || v > uint64(max) {
+		r.bad, r.rest = true, nil
+		return 0
+	}
+	r.rest = r.rest[n:]
+	return int(v)
+}
+
+// bytes reads that many bytes.
+func (r *indexReader) bytes(n int) (b []byte) {
+	if n > len(r.rest) {
+		r.bad, r.rest = true, nil
+		return nil
+	}
+	b, r.rest = r.rest[:n:n], r.rest[n:]
+	return b
+}
+
+// places reads places in the text. There are no more of them than bytes.
+func (r *indexReader) places() []span {
+	of := make([]span, r.number(len(r.rest)))
+	for i := range of {
+		at := r.number(r.size)
+		of[i] = span{at, at + r.number(r.size-at)}
+	}
+	return of
+}
+
+func (r *indexReader) read(t *text, depth int) *Map {
+	m := &Map{text: t, DebugID: string(r.bytes(r.number(len(r.rest))))}
+	n := r.number(maxSections)
+	if depth > maxDepth {
+		r.bad = true
+	}
+	for i := 0; i < n && !r.bad; i++ {
+		line, column := r.number(1<<30), r.number(1<<30)
+		m.sections = append(m.sections, section{line, column, r.read(t, depth+1)})
+	}
+	if n > 0 || r.bad {
+		return m
+	}
+	m.sources = make([]string, r.number(len(r.rest)))
+	for i := range m.sources {
+		m.sources[i] = string(r.bytes(r.number(len(r.rest))))
+	}
+	m.ignored = make([]int, r.number(len(r.rest)))
+	for i := range m.ignored {
+		m.ignored[i] = r.number(len(m.sources))
+	}
+	if at := r.places(); len(at) == 1 {
+		m.mapped = at[0]
+	} else {
+		r.bad = true
+	}
+	m.contents, m.functions = r.places(), r.places()
+	m.points = points(r.bytes(r.number(len(r.rest)/pointSize) * pointSize))
+	return m
+}
