@@ -119,6 +119,15 @@ var boards = []board{
 		{"NuttX, return addresses", func(fault, ret, call uint64) (string, []uint64) {
 			return fmt.Sprintf("backtrace| 2: 0x%08x 0x%08x\n", ret|1, ret|1), []uint64{ret | after, ret | after}
 		}},
+		// cm_backtrace_call_stack in cm_backtrace/cm_backtrace.c, and that of old versions.
+		{"CmBacktrace", func(fault, ret, call uint64) (string, []uint64) {
+			return fmt.Sprintf("Show more call stack info by run: addr2line -e board.elf -afpiC %08x %08x %08x \n", fault, ret, ret),
+				[]uint64{fault, ret | after, ret | after}
+		}},
+		{"CmBacktrace, old", func(fault, ret, call uint64) (string, []uint64) {
+			return fmt.Sprintf("Show more call stack info by run: addr2line -e board.axf -a -f %08x %08x %08x \n", fault, (ret|1)-4, (ret|1)-4),
+				[]uint64{fault, ret | after, ret | after}
+		}},
 	}},
 	{"aarch64-linux-gnu", []string{"-no-pie", "-static", "-Wl,-Ttext=0x4020000"}, regexp.MustCompile(`\tblr?\t`), []boardPrint{
 		// unwind_stack in common/backtrace/backtrace.c of Trusted Firmware-A.

@@ -38,6 +38,8 @@ var (
 	capturedWord = match.Literal{Text: ") [captured native frame] (", When: match.Always, Fits: closesID}
 	idOffsetKey  = match.Literal{Text: `"build_id_offset":`, When: match.Always, Fits: followsBuildID}
 	unknownTwice = match.Literal{Text: "Unknown  Unknown", When: match.Always, Fits: endsLine}
+	addr2line    = match.Literal{Text: addr2lineWord, When: match.Always, Fits: ofStack}
+	atPath       = match.Literal{Text: execinfoWord, When: match.Always, Fits: afterFunction}
 	// decimalOffset is in the libraries of MATLAB, whose names end in that.
 	decimalOffset = match.Literal{Text: ".so+0", After: match.Digit, When: match.Always}
 	signatureWord = match.Literal{Text: "StacktraceAddressSignature:", When: match.Always, Fits: beforePaths}
