@@ -53,6 +53,7 @@ func readGlibc(s *Search, line []byte, plus, from int, f *Frame) bool {
 	}
 	glibcNumber(line, from, f)
 	f.answer(s, line, end)
+	f.sourced(s, line, end)
 	return true
 }
 

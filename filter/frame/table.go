@@ -67,6 +67,7 @@ var formats = [...]Format{
 	{"pytorch", "[0x", 0, "frame #", stopAt(bracketHex), readPyTorchPlain, "frame #60: python() [0x4fdc87]"},
 	{"pytorch", "[0x", 0, "frame #", stopAt(address), readPyTorchAndroid, " frame #3\tc10::Error::Error(c10::SourceLocation)[0x7b1c2d3e4f]\t"},
 	{"cuda", "[0x", 0, "Host Frame:", stopAt(bracketHex), readCUDA, "=========     Host Frame:./demo [0x2a59]"},
+	{"ruby", "[0x", 0, "", stopAt(bracketHex), readRuby, "/usr/local/lib/libruby.so.2.5(0xa7868) [0x7ff8cd631868]"},
 	{"glibc", "[0x", 0, "", stopAt(bracketHex), readGlibcPlain, "./bt-nopie() [0x4011a6]"},
 	{"glibc", "[0x", 0, "", stopAt(bracketHex), readStraceOther, " > [vdso]() [0xa2c]"},
 	{"apple", "[0x", 0, " + ", stopAt(bracketHex), readAppleSample, "2  ??? (<2151A33A-068D-37FE-ACB5-02E0BB7DA9D8> + 264960) [0x103758b00]"},
