@@ -65,6 +65,8 @@ func TestOffsets(t *testing.T) {
 	}
 	for emitter, line := range map[string]string{
 		"gadget":          fmt.Sprintf("[0]%s +%x; [1]%s +%x; ", id, file, id, file),
+		"bpftrace":        fmt.Sprintf("Attaching 1 probe...\n%s %#x", id, file),
+		"bpftrace, a map": fmt.Sprintf("Attached 2 probes\n@[\n%s %#x", id, file),
 		"satyr":           fmt.Sprintf(`{"address":1,"build_id":"%s","build_id_offset":%d,"file_name":"/x/libx.so"}`, id, image),
 		"NativeAOT":       fmt.Sprintf("   at libx.so!<BaseAddress>+%#x", image),
 		"ftrace":          fmt.Sprintf(" => /x/libx.so[+%#x] <00007fa52731c130>", text),

@@ -39,6 +39,7 @@ var (
 	idOffsetKey  = match.Literal{Text: `"build_id_offset":`, When: match.Always, Fits: followsBuildID}
 	unknownTwice = match.Literal{Text: "Unknown  Unknown", When: match.Always, Fits: endsLine}
 	addr2line    = match.Literal{Text: addr2lineWord, When: match.Always, Fits: ofStack}
+	attaching    = match.Literal{Text: TracingWord, When: match.Always, Fits: beforeProbes}
 	atPath       = match.Literal{Text: execinfoWord, When: match.Always, Fits: afterFunction}
 	// decimalOffset is in the libraries of MATLAB, whose names end in that.
 	decimalOffset = match.Literal{Text: ".so+0", After: match.Digit, When: match.Always}

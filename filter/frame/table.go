@@ -79,6 +79,7 @@ var formats = [...]Format{
 	{"haproxy", " 0x", 0, "", stopAt(address), readHAProxy, "| 0x7f39d0174050 [48 c7 c0 0f 00 00 00 0f]: libc:+0x3c050"},
 	{"clickhouse", " @ 0x", 0, "", stopAt(atHex), readClickHouse, "5. DB::executeQuery() @ 0x000000000a1b2c3d in /usr/bin/clickhouse"},
 	{"bpftrace", " 0x", 0, "", stopAt(address), readBpftraceUnknown, "\t55889bb84160 0x55889bb84160 ([unknown])"},
+	{"bpftrace", " 0x", 0, "", stopAt(address, attaching), readBpftraceID, "8fe381949ea8c7644d1ff4a0d5e3a5e6d1b2c3d4 0x1130"},
 	{"node", ": 0x", 0, "", stopAt(address), readNode, " 4: 0x10fb205  [node]"},
 	{"v8", ": 0x", 0, "", stopAt(address), readV8Numbered, " 1: 0xb29b0f4"},
 	{"zig", "?: 0x", 0, "", stopAt(address), readZig, "???:?:?: 0x7f5e2c84527f in __libc_start_call_main (???)"},

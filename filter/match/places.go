@@ -43,6 +43,7 @@ var places = map[string]place{
 	"<signal handler called>":      {5, 5},
 	"==Process memory map follows": {18, 5},
 	"> at ":                        {0, 6},
+	"Attach":                       {0, 0},
 	"Backtrace:":                   {0, 0},
 	"Caused by: ":                  {0, 0},
 	"Crash Information":            {0, 0},
