@@ -67,6 +67,7 @@ func TestOffsets(t *testing.T) {
 		"gadget":          fmt.Sprintf("[0]%s +%x; [1]%s +%x; ", id, file, id, file),
 		"bpftrace":        fmt.Sprintf("Attaching 1 probe...\n%s %#x", id, file),
 		"bpftrace, a map": fmt.Sprintf("Attached 2 probes\n@[\n%s %#x", id, file),
+		"core_backtrace":  fmt.Sprintf("              , {   \"address\": 1\n                ,   \"build_id\": \"%s\"\n                ,   \"build_id_offset\": %d\n                ,   \"file_name\": \"/x/libx.so\"", id, image),
 		"satyr":           fmt.Sprintf(`{"address":1,"build_id":"%s","build_id_offset":%d,"file_name":"/x/libx.so"}`, id, image),
 		"NativeAOT":       fmt.Sprintf("   at libx.so!<BaseAddress>+%#x", image),
 		"ftrace":          fmt.Sprintf(" => /x/libx.so[+%#x] <00007fa52731c130>", text),

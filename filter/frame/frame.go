@@ -170,6 +170,8 @@ type Frame struct {
 	ImageIndex uint64
 	// Hosts is set where the module may stand on a line of its own.
 	Hosts bool
+	// Above is set where the build ID stands on a line above, and whether the frame is the first one of its stack; see Part.
+	Above bool
 	// Later is set where the log states the build IDs of modules below their frames, or the sum of a board's program.
 	Later bool
 	// Machines, if not 0, are what the emitter runs on. It is the only program there, and has no mappings.

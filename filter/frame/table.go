@@ -121,7 +121,7 @@ var formats = [...]Format{
 	{"matlab", "] 0x", 0, "", stopAt(decimalOffset), readMATLAB, "[  0] 0x00007fe9d1f1a8c6   /usr/local/MATLAB/libmwfl.so+00503070 _ZN2fl4diag7captureEv+00000158"},
 	{"kotlin", "[0x", 0, "kfun:", stopAt(bracketHex), readKotlin, "        at 0   test.kexe   0x0000000107505672 kfun:kotlin.Error.<init>()kotlin.Error + 50 [0x1074d7000]"},
 	{"apport", ":/", 0, "StacktraceAddressSignature:", stopAt(signatureWord), readApport, "StacktraceAddressSignature: /usr/bin/foo:11:/usr/lib/libc-2.31.so+4618b:/usr/bin/foo+12a4"},
-	{"satyr", `"build_id_offset":`, 0, "", stopAt(idOffsetKey), readSatyr, `{"address":140228936373381,"build_id":"8fe381949ea8c7644d1ff4a0d5e3a5e6d1b2c3d4","build_id_offset":4400,"file_name":"/usr/lib64/libc.so.6"}`},
+	{"satyr", `"build_id_offset":`, 0, "", stopAt(idOffsetKey, satyrBegins, satyrStates), readSatyr, `{"address":140228936373381,"build_id":"8fe381949ea8c7644d1ff4a0d5e3a5e6d1b2c3d4","build_id_offset":4400,"file_name":"/usr/lib64/libc.so.6"}`},
 	{"apple", `"imageOffset":`, 0, "", stopAt(imageKey), readIPS, `{"imageOffset":24052,"symbol":"objc_msgSend","symbolLocation":32,"imageIndex":3}`},
 	{"perf", "[unknown] (", 0, "", stopAt(unknownWord), readPerfUnknown, "\t           14645 [unknown] (/usr/lib/x.so)"},
 	{"bpftrace", " (/", 0, "", stopAt(pathParen), readBpftrace, "\t55889bb84160 middle+9 (/usr/bin/prog)"},

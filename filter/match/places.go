@@ -31,6 +31,7 @@ var places = map[string]place{
 	"*** *** ***":                  {3, 3},
 	"+ 0x":                         {0, 4},
 	"+0x":                          {0, 4},
+	",   \"build_id\": \"":         {5, 2},
 	", git hash: ":                 {6, 7},
 	".hbc:":                        {0, 6},
 	".so+0":                        {1, 6},
@@ -78,6 +79,7 @@ var places = map[string]place{
 	"r8-map-id-":                   {4, 5},
 	"runtime error:":               {10, 6},
 	"segfault":                     {4, 3},
+	"{   \"address\": ":            {4, 0},
 	"{{{":                          {0, 1},
 	"|0x":                          {0, 1},
 }
