@@ -41,6 +41,8 @@ var (
 	satyrStates  = match.Literal{Text: satyrID, After: match.Hex, When: match.Always, Fits: endsID}
 	unknownTwice = match.Literal{Text: "Unknown  Unknown", When: match.Always, Fits: endsLine}
 	addr2line    = match.Literal{Text: addr2lineWord, When: match.Always, Fits: ofStack}
+	linkColon    = match.Literal{Text: " ra: ", After: match.Hex, When: match.Absolute}
+	mepcColon    = match.Literal{Text: "mepc: ", After: match.Hex, When: match.Absolute}
 	attaching    = match.Literal{Text: TracingWord, When: match.Always, Fits: beforeProbes}
 	atPath       = match.Literal{Text: execinfoWord, When: match.Always, Fits: afterFunction}
 	// decimalOffset is in the libraries of MATLAB, whose names end in that.

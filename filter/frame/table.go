@@ -123,6 +123,8 @@ var formats = [...]Format{
 	{"apport", ":/", 0, "StacktraceAddressSignature:", stopAt(signatureWord), readApport, "StacktraceAddressSignature: /usr/bin/foo:11:/usr/lib/libc-2.31.so+4618b:/usr/bin/foo+12a4"},
 	{"satyr", `"build_id_offset":`, 0, "", stopAt(idOffsetKey, satyrBegins, satyrStates), readSatyr, `{"address":140228936373381,"build_id":"8fe381949ea8c7644d1ff4a0d5e3a5e6d1b2c3d4","build_id_offset":4400,"file_name":"/usr/lib64/libc.so.6"}`},
 	{"apple", `"imageOffset":`, 0, "", stopAt(imageKey), readIPS, `{"imageOffset":24052,"symbol":"objc_msgSend","symbolLocation":32,"imageIndex":3}`},
+	{"zephyr", " ra: ", 0, "", stopAt(linkColon), readZephyrRISCV, "E:       0: ra: 80000726 [func2+0x30]"},
+	{"zephyr", "mepc: ", 0, "", stopAt(mepcColon), readZephyrRISCV, "E:    mepc: 80000726"},
 	{"perf", "[unknown] (", 0, "", stopAt(unknownWord), readPerfUnknown, "\t           14645 [unknown] (/usr/lib/x.so)"},
 	{"bpftrace", " (/", 0, "", stopAt(pathParen), readBpftrace, "\t55889bb84160 middle+9 (/usr/bin/prog)"},
 	{"addr2line", " 08", 0, addr2lineWord, stopAt(addr2line), readAddr2lineBoard, "Show more call stack info by run: addr2line -e CmBacktrace.axf -a -f 08001ce2 08001dad"},
