@@ -141,6 +141,7 @@ type Filter struct {
 	brief     *print.Brief   // nil unless a reader at a terminal sees stacks as they are read best
 	objectsOf int            // the line whose objects of JSON were read last
 	window    int            // how many more lines are looked at whatever they hold
+	tracing   bool           // bpftrace has said that stacks may follow
 	dump      dump
 	asked     shownBy // of the last bt element
 	liner     liner
@@ -215,9 +216,10 @@ func readers(one, two func(first int, lines []byte)) func(first int, lines []byt
 // absolutes reports whether frames with nothing but an absolute address mean anything: where every frame counts, or as for shown.
 func (f *Filter) absolutes() bool { return f.observed() || f.shown() }
 
-// shown reports whether such frames may change the output: where mappings are known, and where a reason is wanted.
+// shown reports whether such frames may change the output: where mappings are known, where a reason is wanted, and with bpftrace's frames, which
+// have the form of numbers.
 func (f *Filter) shown() bool {
-	return f.resolver.Mapped || f.opt.Lookahead != (Lookahead{}) || f.opt.Maps != nil || f.opt.Board != nil || f.opt.Explain
+	return f.resolver.Mapped || f.tracing || f.opt.Lookahead != (Lookahead{}) || f.opt.Maps != nil || f.opt.Board != nil || f.opt.Explain
 }
 
 // numbers reports whether frames with nothing but a number mean anything: the number changes, or every frame counts.

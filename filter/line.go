@@ -7,6 +7,7 @@ import (
 
 	"qss-filter/filter/frame"
 	"qss-filter/filter/mappings"
+	"qss-filter/filter/match"
 	"qss-filter/filter/parse"
 	"qss-filter/filter/print"
 	"qss-filter/filter/resolve"
@@ -128,8 +129,12 @@ func (f *Filter) readList(t *resolve.Thread, l *parse.Line) {
 		window = mappings.Window
 	}
 	f.window = max(f.window, window)
+	f.tracing = f.tracing || l.Words().Any(tracingWords) && frame.Tracing(words)
 	t.Note(l.Text, l.Words())
 }
+
+// tracingWords are in lines of bpftrace that say that its stacks may follow.
+var tracingWords = match.Subscribe(frame.TracingWord)
 
 // readObjects takes the modules that objects of JSON state, of the whole line or inside a string: they may follow the frames.
 func (f *Filter) readObjects(t *resolve.Thread, l *parse.Line) {

@@ -2,6 +2,7 @@ package command_test
 
 import (
 	"bytes"
+	"cmp"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,6 +10,21 @@ import (
 	"strings"
 	"testing"
 )
+
+// goStack prints the stack of a goroutine after a fault.
+const goStack = `
+	//go:noinline
+	func charge(cents *int) { *cents = 1; fmt.Println("charged") }
+	func work(cents *int) {
+		defer func() { recover(); printStack(os.Stdout) }() // at a fault: no call ends at charge's address
+		charge(cents)
+	}
+	func main() {
+		done := make(chan bool)
+		go func() { work(nil); close(done) }() // nor does one end at goexit's
+		<-done
+	}
+`
 
 // TestPrinting compiles what the topic on programs that print their own stacks shows, runs it, and looks whether the filter names the frames.
 func TestPrinting(t *testing.T) {
@@ -19,7 +35,7 @@ func TestPrinting(t *testing.T) {
 	_, page, _ := strings.Cut(string(text), "\n## C\n")
 	sections := strings.Split("\n## C\n"+page, "\n## ")[1:]
 	for _, test := range []struct {
-		language, file string
+		language, name, file string
 		// before and after complete the block of the page.
 		before, after string
 		build         []string
@@ -34,21 +50,11 @@ func TestPrinting(t *testing.T) {
 		{language: "Rust", file: "a.rs", build: []string{"rustc", "-g", "-O", "a.rs", "-o", "a"}, want: []string{"print_stack", "charge", "main"},
 			after: "#[inline(never)]\nfn charge() -> io::Result<()> { print_stack(&mut io::stdout())?; println!(\"charged\"); Ok(()) }\nfn main() { charge().unwrap(); println!(\"end\"); }\n"},
 		{language: "Go", file: "a.go", build: []string{"go", "build", "-o", "a", "a.go"}, want: []string{"main.printStack", "main.work.func1", "main.charge", "main.work", "main.main.func1", "runtime.goexit"},
-			before: "package main\n", after: `
-				//go:noinline
-				func charge(cents *int) { *cents = 1; fmt.Println("charged") }
-				func work(cents *int) {
-					defer func() { recover(); printStack(os.Stdout) }() // at a fault: no call ends at charge's address
-					charge(cents)
-				}
-				func main() {
-					done := make(chan bool)
-					go func() { work(nil); close(done) }() // nor does one end at goexit's
-					<-done
-				}
-			`},
+			before: "package main\n", after: goStack},
+		{language: "Go", name: "Go, stripped", file: "a.go", build: []string{"go", "build", "-ldflags=-s -w", "-o", "a", "a.go"}, want: []string{"main.printStack", "main.work.func1", "main.charge", "main.work", "main.main.func1", "runtime.goexit"},
+			before: "package main\n", after: goStack},
 	} {
-		t.Run(test.language, func(t *testing.T) {
+		t.Run(cmp.Or(test.name, test.language), func(t *testing.T) {
 			if _, err := exec.LookPath(test.build[0]); err != nil {
 				t.Skipf("%s is not installed", test.build[0])
 			}

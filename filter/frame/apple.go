@@ -113,7 +113,7 @@ func readApple(s *Search, line []byte, at, from int, f *Frame) bool {
 // below `Last Exception Backtrace:`, and the console below `*** First throw call stack:`.
 func readAppleList(s *Search, line []byte, at, _ int, f *Frame) bool {
 	addr, e, ok := scan.Address(line, at)
-	if !ok || addr < darwinPage || at == 0 || e >= len(line) || line[e] != ' ' && line[e] != ')' {
+	if !ok || addr < darwinPage || at == 0 || e >= len(line) || line[e] != ')' && !scan.Has(line, e, " 0x") && !scan.Has(line, e, " in ") {
 		return false
 	}
 	ok = s.inException(line, at) && line[s.textEnd(line[:min(len(line), e+maxModule)], e)-1] == ')'

@@ -139,7 +139,7 @@ type Frame struct {
 	// Hint is the function that the log names, with the offset in it, where that does not stand in Gap.
 	Hint Span
 	// Module, Offset and BuildID as written; symsrc.ReadBuildID reads that. Module is empty where the log names it elsewhere (Dart) or
-	// not at all; it may be a bare file name.
+	// not at all; it may be a bare file name. A command for addr2line names it once, before its addresses.
 	Module  Span
 	Off     Span
 	Offset  uint64
@@ -170,6 +170,8 @@ type Frame struct {
 	ImageIndex uint64
 	// Hosts is set where the module may stand on a line of its own.
 	Hosts bool
+	// Above is set where the build ID stands on a line above, and whether the frame is the first one of its stack; see Part.
+	Above bool
 	// Later is set where the log states the build IDs of modules below their frames, or the sum of a board's program.
 	Later bool
 	// Machines, if not 0, are what the emitter runs on. It is the only program there, and has no mappings.

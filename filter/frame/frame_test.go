@@ -148,6 +148,9 @@ func FuzzFind(f *testing.F) {
 				t.Fatalf("frame at %v after %d in %q", fr.Whole, from, line)
 			}
 			for _, s := range []Span{fr.Num, fr.Addr, fr.Gap, fr.Module, fr.Off, fr.BuildID, fr.Func, fr.Source, fr.Member, fr.Symbol} {
+				if s == fr.Module && fr.Family == "addr2line" { // the command names it once
+					continue
+				}
 				if s != (Span{}) && (s.Start > s.End || s.Start < fr.Whole.Start || s.End > fr.Whole.End) {
 					t.Fatalf("span %v outside its frame %v in %q", s, fr.Whole, line)
 				}

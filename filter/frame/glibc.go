@@ -53,6 +53,7 @@ func readGlibc(s *Search, line []byte, plus, from int, f *Frame) bool {
 	}
 	glibcNumber(line, from, f)
 	f.answer(s, line, end)
+	f.sourced(s, line, end)
 	return true
 }
 
@@ -128,7 +129,13 @@ func (s *Search) program(line []byte, from, end int) (start, nameEnd int) {
 	}
 	digits := scan.BackDigits(line, low, nameEnd)
 	if end <= low || digits == nameEnd || digits == low || line[digits-1] != ':' {
-		return s.pathStart(line, from, end), end
+		start = s.pathStart(line, from, end)
+		if start < 0 || line[start] != '/' && line[start] != '.' {
+			if k := s.title(line, from, end); k >= 0 {
+				return k, k + len("postgres")
+			}
+		}
+		return start, end
 	}
 	space := low + s.lastIndexByte(line[low:digits], ' ')
 	if space <= low || !isHost(line[space+1:digits-1]) {
@@ -140,6 +147,22 @@ func (s *Search) program(line []byte, from, end int) (start, nameEnd int) {
 
 // maxTitle bounds what a server writes after its name, in bytes.
 const maxTitle = 64
+
+// title finds the name of PostgreSQL in what a server process of it writes over its own name, which ends before line[end], −1 where it is not:
+// `postgres: user db [local] SELECT(ExceptionalCondition+0xbb)[0x563bd6ea5b0d]` (set_ps_display in its src/backend/utils/misc/ps_status.c).
+func (s *Search) title(line []byte, from, end int) int {
+	low := max(from, end-4*maxTitle)
+	if end <= low {
+		return -1
+	}
+	if k := s.lastIndex(line[low:end], titleWord); k >= 0 && scan.WordStart(line, from, low+k) {
+		return low + k
+	}
+	return -1
+}
+
+// titleWord begins the title of a process of PostgreSQL.
+var titleWord = []byte("postgres: ")
 
 // isHost reports whether a word is where a server listens: `*`, or an address.
 func isHost(word []byte) bool {
@@ -222,7 +245,7 @@ func readGlibcPlain(s *Search, line []byte, at, from int, f *Frame) bool {
 		nameEnd -= len("() ")
 	} else if scan.EndsWith(line, from, nameEnd, "()") {
 		nameEnd -= len("()")
-	} else if scan.IsSpace(line[nameEnd-1]) {
+	} else if scan.IsSpace(line[nameEnd-1]) && s.title(line, from, nameEnd) < 0 {
 		return false
 	}
 	start, moduleEnd := s.program(line, from, nameEnd)

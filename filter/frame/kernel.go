@@ -34,9 +34,9 @@ func readKernel(s *Search, line []byte, plus, from int, f *Frame) bool {
 	*f = Frame{Whole: span(start, end), Symbol: span(start, plus), Off: span(plus+1, e), Offset: off, Size: size,
 		Base: FromSymbol, Convention: Raw}
 	kernelAddress(line, from, f)
-	before := line[max(from, f.Whole.Start-len("RIP: 0010:[<ffffffff81234567>]  ")):start]
+	before := line[max(from, f.Whole.Start-len("PSW : 0404c00180000000 000000000013f2a6 (")):start]
 	for _, word := range exactRegisters {
-		if bytes.Contains(before, word) {
+		if bytes.Contains(before, word) && !bytes.HasSuffix(before, returnRegister) {
 			f.Convention = Exact
 		}
 	}
@@ -48,7 +48,11 @@ func readKernel(s *Search, line []byte, plus, from int, f *Frame) bool {
 }
 
 // exactRegisters name the program counter of the architectures.
-var exactRegisters = [][]byte{[]byte("IP: "), []byte("IP ["), []byte("pc : "), []byte("PC is at "), []byte("epc : "), []byte("RIP  ")}
+var exactRegisters = [][]byte{[]byte("IP: "), []byte("IP ["), []byte("pc : "), []byte("PC is at "), []byte("epc : "), []byte("epc   : "), []byte("ERA: "),
+	[]byte("PSW : "), []byte("RIP  ")}
+
+// returnRegister stands on the same line on RISC-V, `epc : 0x0 ra : xas_store+0x44/0x56c`.
+var returnRegister = []byte(" ra : ")
 
 // maxSymbol is the kernel's bound of a name in bytes, KSYM_NAME_LEN.
 const maxSymbol = 512

@@ -37,7 +37,14 @@ var (
 	firstID      = match.Literal{Text: "[0]", After: match.Hex, When: match.Always, Fits: beforeID}
 	capturedWord = match.Literal{Text: ") [captured native frame] (", When: match.Always, Fits: closesID}
 	idOffsetKey  = match.Literal{Text: `"build_id_offset":`, When: match.Always, Fits: followsBuildID}
+	satyrBegins  = match.Literal{Text: satyrAddress, After: match.Digit, When: match.Always, Fits: endsAddress}
+	satyrStates  = match.Literal{Text: satyrID, After: match.Hex, When: match.Always, Fits: endsID}
 	unknownTwice = match.Literal{Text: "Unknown  Unknown", When: match.Always, Fits: endsLine}
+	addr2line    = match.Literal{Text: addr2lineWord, When: match.Always, Fits: ofStack}
+	linkColon    = match.Literal{Text: " ra: ", After: match.Hex, When: match.Absolute}
+	mepcColon    = match.Literal{Text: "mepc: ", After: match.Hex, When: match.Absolute}
+	attaching    = match.Literal{Text: TracingWord, When: match.Always, Fits: beforeProbes}
+	atPath       = match.Literal{Text: execinfoWord, When: match.Always, Fits: afterFunction}
 	// decimalOffset is in the libraries of MATLAB, whose names end in that.
 	decimalOffset = match.Literal{Text: ".so+0", After: match.Digit, When: match.Always}
 	signatureWord = match.Literal{Text: "StacktraceAddressSignature:", When: match.Always, Fits: beforePaths}
@@ -180,8 +187,10 @@ func statesFault(line []byte, at int) bool {
 	return i >= 0 && bytes.IndexByte(rest[i:], '[') >= 0
 }
 
-// followsBuildID reports whether a key of a build ID stands before the place.
-func followsBuildID(line []byte, at int) bool { return bytes.Contains(line[:at], buildIDKey) }
+// followsBuildID reports whether a key of a build ID stands before the place, or the member may have its line for itself.
+func followsBuildID(line []byte, at int) bool {
+	return bytes.Contains(line[:at], buildIDKey) || scan.EndsWith(line, 0, at, ",   ")
+}
 
 var buildIDKey = []byte(`"build_id"`)
 

@@ -20,6 +20,9 @@ func readNumberOnly(s *Search, line []byte, at, _ int, f *Frame) bool {
 		return false
 	}
 	limit := s.textEnd(line[:s.nextNumber(line, e)], e)
+	if scan.Has(line, e, " <") && bytes.Contains(line[e:limit], []byte(execinfoWord)) {
+		return false
+	}
 	*f = Frame{Shape: NumberOnly, Whole: span(at, limit), Num: span(at+1, end), Number: n, Counts: true, Addr: span(p, e),
 		Gap: span(e, e), Convention: Sanitizers}
 	f.Done = s.endsWithLine(line[e:limit])

@@ -66,7 +66,65 @@ func readSwift(s *Search, line []byte, at, from int, f *Frame) bool {
 }
 
 func readSatyr(s *Search, line []byte, at, from int, f *Frame) bool {
-	return s.readObject(line, at, from, f, ofSatyr)
+	return s.readObject(line, at, from, f, ofSatyr) || readSatyrLine(line, at, from, f)
+}
+
+// readSatyrLine reads the offset of such a frame as satyr itself writes it, a member on a line; `"build_id_offset":` stands at line[at]:
+//
+//	[ {   "address": 140598631418400
+//	  ,   "build_id": "fbac2849c88def5897d3d3c1cd5adab0bcc1aec2"
+//	  ,   "build_id_offset": 850464
+//	  ,   "function_name": "__nanosleep"
+//
+// (sr_core_frame_to_json in its lib/core_frame.c.) What stands above is noted as a Part.
+func readSatyrLine(line []byte, at, from int, f *Frame) bool {
+	const lead = ",   "
+	number := at + len(satyrMark) + len(" ")
+	v, end, ok := scan.Decimal(line, number)
+	start := at - len(lead)
+	if !ok || start < from || line[number-1] != ' ' || !scan.Has(line, start, lead) || !scan.WordStart(line, from, start) {
+		return false
+	}
+	*f = Frame{Shape: Member, Whole: span(at, end), Off: span(number, end), Offset: v, Gap: span(end, end), Space: symsrc.InImage,
+		Convention: RawButFirst, Above: true, Done: scan.Has(line, end, `,"`+AnswerKey+`":"`)}
+	return f.Done || scan.LineEnd(line, end)
+}
+
+// What satyr writes above an offset: where a frame begins, and its build ID.
+const satyrAddress, satyrID = `{   "address": `, `,   "build_id": "`
+
+// SatyrWords are in the lines that are a Part.
+func SatyrWords() []string { return []string{satyrAddress, satyrID} }
+
+// Part is what a line says of a frame whose offset stands below: that one begins, the first one of its stack or not, or its build ID.
+type Part struct {
+	Begins, First bool
+	BuildID       Span
+}
+
+// PartOf reads a line that is a Part, and reports whether it is one.
+func PartOf(line []byte) (p Part, ok bool) {
+	if i := bytes.Index(line, []byte(satyrAddress)); i >= 0 && endsAddress(line, i) {
+		return Part{Begins: true, First: scan.EndsWith(line, 0, i, "[ ")}, true
+	}
+	i := bytes.Index(line, []byte(satyrID))
+	if i < 0 || !endsID(line, i) {
+		return p, false
+	}
+	i += len(satyrID)
+	return Part{BuildID: span(i, scan.HexEnd(line, i))}, true
+}
+
+// endsAddress reports whether a line ends with an address, whose key begins at the place.
+func endsAddress(line []byte, at int) bool {
+	_, end, ok := scan.Decimal(line, at+len(satyrAddress))
+	return ok && scan.LineEnd(line, end)
+}
+
+// endsID reports whether a line ends with a build ID, whose key begins at the place.
+func endsID(line []byte, at int) bool {
+	end := scan.HexEnd(line, at+len(satyrID))
+	return scan.Has(line, end, `"`) && scan.LineEnd(line, end+1)
 }
 
 func readStackwalkObject(s *Search, line []byte, at, from int, f *Frame) bool {

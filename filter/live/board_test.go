@@ -100,6 +100,11 @@ var boards = []board{
 			return fmt.Sprintf("    32 bytes (@ 0x3ffb5f24, Internal) allocated CPU 0 ccount 0x0d22e8d4 caller 0x%08x:0x%08x\nfreed by 0x%08x:\n", ret, ret, ret),
 				[]uint64{ret | after, ret | after, ret | after}
 		}},
+		// arch/riscv/core/fatal.c and stacktrace.c.
+		{"Zephyr", func(fault, ret, call uint64) (string, []uint64) {
+			return fmt.Sprintf("E:      ra: %08x\nE:    mepc: %08x\nE: call trace:\nE:       0: ra: %08x [f+0x30]\nE:       1: ra: %08x [main+0x22]\nE:       2: fp: 8000dc50   ra: %08x\n", ret, fault, fault, ret, ret),
+				[]uint64{ret | after, fault, fault, ret | after, ret | after}
+		}},
 		// libs/libc/sched/sched_dumpstack.c.
 		{"NuttX", func(fault, ret, call uint64) (string, []uint64) {
 			return fmt.Sprintf("[    2.340000] [ EMERG] backtrace| 2: 0x%08x 0x%08x\n[    2.340000] [ EMERG] backtrace|12: 0x%08x\n", ret, ret, ret),
@@ -118,6 +123,15 @@ var boards = []board{
 		}},
 		{"NuttX, return addresses", func(fault, ret, call uint64) (string, []uint64) {
 			return fmt.Sprintf("backtrace| 2: 0x%08x 0x%08x\n", ret|1, ret|1), []uint64{ret | after, ret | after}
+		}},
+		// cm_backtrace_call_stack in cm_backtrace/cm_backtrace.c, and that of old versions.
+		{"CmBacktrace", func(fault, ret, call uint64) (string, []uint64) {
+			return fmt.Sprintf("Show more call stack info by run: addr2line -e board.elf -afpiC %08x %08x %08x \n", fault, ret, ret),
+				[]uint64{fault, ret | after, ret | after}
+		}},
+		{"CmBacktrace, old", func(fault, ret, call uint64) (string, []uint64) {
+			return fmt.Sprintf("Show more call stack info by run: addr2line -e board.axf -a -f %08x %08x %08x \n", fault, (ret|1)-4, (ret|1)-4),
+				[]uint64{fault, ret | after, ret | after}
 		}},
 	}},
 	{"aarch64-linux-gnu", []string{"-no-pie", "-static", "-Wl,-Ttext=0x4020000"}, regexp.MustCompile(`\tblr?\t`), []boardPrint{

@@ -65,12 +65,18 @@ func TestOffsets(t *testing.T) {
 	}
 	for emitter, line := range map[string]string{
 		"gadget":          fmt.Sprintf("[0]%s +%x; [1]%s +%x; ", id, file, id, file),
+		"bpftrace":        fmt.Sprintf("Attaching 1 probe...\n%s %#x", id, file),
+		"bpftrace, a map": fmt.Sprintf("Attached 2 probes\n@[\n%s %#x", id, file),
+		"core_backtrace":  fmt.Sprintf("              , {   \"address\": 1\n                ,   \"build_id\": \"%s\"\n                ,   \"build_id_offset\": %d\n                ,   \"file_name\": \"/x/libx.so\"", id, image),
 		"satyr":           fmt.Sprintf(`{"address":1,"build_id":"%s","build_id_offset":%d,"file_name":"/x/libx.so"}`, id, image),
 		"NativeAOT":       fmt.Sprintf("   at libx.so!<BaseAddress>+%#x", image),
 		"ftrace":          fmt.Sprintf(" => /x/libx.so[+%#x] <00007fa52731c130>", text),
 		"MATLAB":          fmt.Sprintf("[  1] 0x00007f0000000000   /x/libx.so+%08d", image),
 		"Kotlin":          fmt.Sprintf("        at 1   libx.so   0x%016x kfun:middle + %d [0x7f0000000000]", 0x7f0000000000+image, call-symbolAt(t, lib, "kfun:middle")),
 		"apport":          fmt.Sprintf("StacktraceAddressSignature: /x/libx.so:11:/x/libx.so+%x", text),
+		"OpenJ9":          fmt.Sprintf("4XENATIVESTACK               (0x%016X [libx.so+%#x])", 0x7f0000000000+image, image),
+		"Ruby":            fmt.Sprintf("/x/libx.so(%#x) [%#x]", image, 0x7f0000000000+image),
+		"FoundationDB":    fmt.Sprintf(`Trace="addr2line -e libx.so -p -C -f -i %#x"`, call),
 		"OpenHarmony":     fmt.Sprintf("#01 pc %016x /system/lib64/libx.so(f(int, int)+64) (%s)", call-1, id),
 		"OpenHarmony 2":   fmt.Sprintf("#01 pc %016x /system/lib64/libx.so(%s)   ", call-1, id),
 		"Bugly":           fmt.Sprintf("#01    pc %016x    /data/app/libx.so (f+4) [arm64-v8a::%s]", call-1, id),

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -89,7 +90,14 @@ func places(t *testing.T) map[string][]string {
 }
 
 // placeFrame is a frame of places.c in what the filter prints.
-var placeFrame = regexp.MustCompile(`(?m)(?:in |0x[0-9a-f]{16} )(\w+) \S*places\.c:(\d+)`)
+var placeFrame = regexp.MustCompile(`(?m)(?:in(?:to)? |0x[0-9a-f]{16} )(\w+) \S*places\.c:(\d+)`)
+
+// flagged is the emitter that places.c plays.
+var flagged = regexp.MustCompile(`FORM=(\w+)`)
+
+// unclear are the cases of emitters that no line of theirs tells: FreeCAD's and libexecinfo's say no distance where it is 0, and the latter name no
+// trampoline as Linux has it, nor a function at the end of the code. FoundationDB's says of neither address what it is.
+var unclear = map[string][]string{"FREECAD": {"first", "last", "lineend"}, "EXECINFO": {"first", "interrupted", "last"}, "ADDR2LINE": {"interrupted"}}
 
 // TestPlaces builds a program that faults and calls where the right line is hard to tell, and lets every emitter that is at hand
 // print its stacks: the lines must be those that are marked in its source.
@@ -103,7 +111,7 @@ func TestPlaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := locate.New(locate.Options{})
+	found, err := locate.New(locate.Options{WorkDir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,6 +125,8 @@ func TestPlaces(t *testing.T) {
 		{"gcc", "-O1 -fsanitize=address -DSANITIZED", text}, {"clang-22", "-O1 -fsanitize=address -DSANITIZED", text},
 		{"clang-22", "-O1 -fsanitize=address -DSANITIZED", markup}, {"clang-22", "-O1 -fsanitize=thread -DSANITIZED", markup},
 		{"clang-22", "-O1 -fsanitize=undefined -DSANITIZED", markup}, {"clang-22", "-O1 -fsanitize=undefined -DSANITIZED", text},
+		{"gcc", "-O1 -rdynamic -DFORM=OPENJ9", ""}, {"gcc", "-O1 -rdynamic -DFORM=FREECAD", ""}, {"gcc", "-O1 -rdynamic -DFORM=EXECINFO", ""},
+		{"gcc", "-O1 -no-pie -DFORM=EXECINFO", ""}, {"gcc", "-O1 -no-pie -DFORM=ADDR2LINE", ""},
 	} {
 		name := fmt.Sprint(how.compiler, " ", how.flags, " ", how.options)
 		if _, err := exec.LookPath(how.compiler); err != nil {
@@ -130,6 +140,9 @@ func TestPlaces(t *testing.T) {
 			continue
 		}
 		for kase, want := range marks {
+			if form := flagged.FindStringSubmatch(how.flags); form != nil && slices.Contains(unclear[form[1]], kase) {
+				continue
+			}
 			if how.options != "" && (kase == "first" || kase == "interrupted") {
 				want = want[1:] // no handler of ours
 			}

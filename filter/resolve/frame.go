@@ -80,6 +80,9 @@ func skipsHandler(fr *parse.Frame) bool {
 
 // first reports whether a frame on that line is the first one of its stack.
 func (t *Thread) first(line int, fr *parse.Frame) bool {
+	if fr.Above {
+		return t.begun.first
+	}
 	switch fr.Run {
 	case frame.Adjacent:
 		return line-t.Stack.Line > 1 || t.Stack.Line == 0 || t.Stack.top && !ofKernel(fr)

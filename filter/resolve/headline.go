@@ -3,6 +3,7 @@ package resolve
 import (
 	"bytes"
 
+	"qss-filter/filter/frame"
 	"qss-filter/filter/match"
 )
 
@@ -91,9 +92,25 @@ var (
 var headlineWords = match.Subscribe(string(SanitizerWord), string(RuntimeError), string(onShard), string(inShard), string(depthWord), string(framesKey),
 	string(atPC), string(testRun), string(testsRun), string(dumpedWord), string(crashInformation), string(sumWord), string(crashedWord))
 
+// partWords are in the lines of frames that are parts of them.
+var partWords = match.Subscribe(frame.SatyrWords()...)
+
+// notePart notes what a line says of a frame whose offset stands below.
+func (t *Thread) notePart(text []byte) {
+	switch p, ok := frame.PartOf(text); {
+	case p.Begins:
+		t.begun.first, t.begun.id = p.First, nil
+	case ok:
+		t.begun.id = bytes.Clone(p.BuildID.Of(text))
+	}
+}
+
 // Note notes the headline that a text of the thread may be, by the words that it holds, and forgets what is not of the program that the next frames
 // are of.
 func (t *Thread) Note(text []byte, words match.Words) {
+	if words.Any(partWords) {
+		t.notePart(text)
+	}
 	if !words.Any(headlineWords) && !t.Emitter.started {
 		return
 	}

@@ -72,6 +72,11 @@ type Thread struct {
 	above above
 	// top are the answers for the first frames of the stack at hand, of the numbers 0, 1, …, up to the first one without a name.
 	top []*Answer
+	// begun is the frame whose parts stand on lines of their own: the first one of its stack or not, and its build ID, nil before that.
+	begun struct {
+		first bool
+		id    []byte
+	}
 	// fault is the address of the instruction of which a board's next backtrace is, or 0.
 	fault uint64
 	// java is the trace of Java that the thread prints; nil before the first.

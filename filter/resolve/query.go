@@ -173,6 +173,9 @@ var (
 // counts for a frame without one.
 func (s *queries) module(t *Thread, fr *parse.Frame) *Module {
 	name, id := fr.ModuleText, fr.BuildIDText
+	if fr.Above {
+		id = t.begun.id
+	}
 	switch {
 	case fr.ImageIndex > 0:
 		if i := fr.ImageIndex - 1; i < uint64(len(t.images)) {

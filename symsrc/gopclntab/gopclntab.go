@@ -155,6 +155,12 @@ func (t *Table) find(addr uint64) (fn goFunction, ok bool) {
 	return fn, c.OK() && fn.entry == t.pc(i)
 }
 
+// Start returns where the function at an address begins.
+func (t *Table) Start(addr uint64) (start uint64, ok bool) {
+	fn, ok := t.find(addr)
+	return fn.entry, ok
+}
+
 // maxGoInlined bounds how deep calls are inlined into each other; a deeper chain is damage.
 const maxGoInlined = 1000
 

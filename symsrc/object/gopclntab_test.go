@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"qss-filter/symsrc"
 )
 
 const goSource = `package main
@@ -93,8 +95,15 @@ func TestGoTable(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			full, stripped := goProgram(t, append(c.env, "CGO_ENABLED=0"), c.flags...)
 			addrs := codeAddresses(t, full, 61)
-			f := open(t, stripped)
+			f, whole := open(t, stripped), open(t, full)
 			bad, inlined := 0, 0
+			for _, addr := range addrs { // where functions begin, as the symbol table has it
+				q := symsrc.Addr{Kind: symsrc.CallSite, Offset: addr}
+				want, got := whole.Call(q), f.Call(q)
+				if want == nil || got == nil || want.Start != 0 && got.Start != want.Start {
+					t.Fatalf("%#x: %+v, want %+v", addr, got, want)
+				}
+			}
 			for i, want := range symbolizer(t, full, addrs) {
 				want, got := plain(want), plain(render(f.Code(addrs[i])))
 				if strings.HasSuffix(want, " ??:0") { // some generated functions have no rows in the line table

@@ -355,9 +355,8 @@ type goTable struct {
 	table *gopclntab.Table // nil if there is none or it cannot be read
 }
 
-// frames returns the functions at an address of f according to its gopclntab, if it has neither DWARF nor a symbol table; otherwise
-// nil.
-func (g *goTable) frames(f *File, addr uint64) []symsrc.Frame {
+// of returns the gopclntab of f if it has neither DWARF nor a symbol table; otherwise nil.
+func (g *goTable) of(f *File) *gopclntab.Table {
 	other := f.other
 	if other == nil {
 		other = f
@@ -366,10 +365,15 @@ func (g *goTable) frames(f *File, addr uint64) []symsrc.Frame {
 		return nil
 	}
 	g.once.Do(func() { g.table = gopclntab.Read(f.elf) })
-	if g.table == nil {
-		return nil
+	return g.table
+}
+
+// frames returns the functions at an address of f according to that table, nil if there is none.
+func (g *goTable) frames(f *File, addr uint64) []symsrc.Frame {
+	if t := g.of(f); t != nil {
+		return t.Frames(addr)
 	}
-	return g.table.Frames(addr)
+	return nil
 }
 
 // Place returns the address of a query in the address space of the module's file, and the load address in the file's headers, which

@@ -83,6 +83,8 @@ func (f *File) Call(q symsrc.Addr) (c *symsrc.Call) {
 		f.guard(func() {
 			if sym, ok := f.symbols.at(at); ok && sym.Sized {
 				c.Start = sym.Start
+			} else if t := f.goTab.of(f); t != nil {
+				c.Start, _ = t.Start(at)
 			}
 		})
 	}

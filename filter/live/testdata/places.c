@@ -1,12 +1,60 @@
 /* Stacks whose right lines are hard to tell. Each line of a frame is marked with the case and the function that it is of. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <execinfo.h>
+#include <inttypes.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #ifdef SANITIZED
 void __sanitizer_print_stack_trace(void);
 #define PRINT() __sanitizer_print_stack_trace()
+#elif defined FORM
+/* What others make of the same addresses and of dladdr(). */
+enum { OPENJ9, FREECAD, EXECINFO, ADDR2LINE, CRYSTAL };
+static __attribute__((always_inline)) inline void print(void) {
+  void *a[64];
+  int n = backtrace(a, 64);
+  for (int i = 0; i < n; i++) {
+    Dl_info in = {0};
+    dladdr(a[i], &in);
+    uintptr_t pc = (uintptr_t)a[i], base = (uintptr_t)in.dli_fbase, from = pc - (uintptr_t)in.dli_saddr;
+    const char *name = in.dli_sname;
+    switch (FORM) {
+    case OPENJ9:
+      if (name)
+        printf("%s+0x%" PRIxPTR " ", name, from);
+      printf("(0x%016" PRIXPTR " [%s+0x%" PRIxPTR "])\n", pc, strrchr(in.dli_fname, '/') + 1, pc - base);
+      break;
+    case FREECAD:
+      if (name)
+        printf("#%d  %p in %s from %s+%#" PRIxPTR "\n", i, a[i], name, in.dli_fname, from);
+      else
+        printf("#%d  %s\n", i, *backtrace_symbols(a + i, 1));
+      break;
+    case EXECINFO:
+      if (!name)
+        printf("%p <?" "?\?> at %s\n", a[i], in.dli_fname);
+      else if (from)
+        printf("%p <%s+%p> at %s\n", a[i], name, (void *)from, in.dli_fname);
+      else
+        printf("%p <%s> at %s\n", a[i], name, in.dli_fname);
+      break;
+    case ADDR2LINE:
+      if (i == 0)
+        printf("Trace=\"addr2line -e %s -p -C -f -i", in.dli_fname);
+      printf(" %p%s", a[i], i == n - 1 ? "\"\n" : "");
+      break;
+    case CRYSTAL:
+      printf("[%p] %s +%" PRIuPTR " in %s\n", a[i], name ? name : "?" "?\?", name ? from : pc - base, in.dli_fname);
+    }
+  }
+  fflush(stdout);
+}
+#define PRINT() print()
 #else
 static __attribute__((always_inline)) inline void print(void) {
   void *a[64];
@@ -15,7 +63,7 @@ static __attribute__((always_inline)) inline void print(void) {
 #define PRINT() print()
 #endif
 
-__attribute__((noinline)) static void handler(int s) {
+__attribute__((noinline)) void handler(int s) {
   PRINT(); // first: handler // interrupted: handler
   _exit(s == 0);
 }
