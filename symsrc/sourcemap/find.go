@@ -343,7 +343,7 @@ func comment(file string, size int64) string {
 		if _, err := io.ReadFull(io.NewSectionReader(f, 0, size), text); err != nil {
 			return ""
 		}
-		if i = bytes.LastIndex(text, append(commentWord[:len(commentWord):len(commentWord)], "data:"...)); i < 0 {
+		if i = lastIndex(text, append(commentWord[:len(commentWord):len(commentWord)], "data:"...)); i < 0 {
 			return ""
 		}
 		tail = text
@@ -448,11 +448,23 @@ func watch(paths ...string) *symsrc.Watch {
 // byteCode begins a file of Hermes' byte code, whose places are offsets (MAGIC in its include/hermes/BCGen/HBC/BytecodeFileFormat.h).
 var byteCode = []byte("\xc6\x1f\xbc\x03\xc1\x03\x19\x1f")
 
+// lastIndex is bytes.LastIndex, which has no vector search.
+func lastIndex(text, word []byte) int {
+	last := -1
+	for {
+		i := bytes.Index(text[last+1:], word)
+		if i < 0 {
+			return last
+		}
+		last += i + 1
+	}
+}
+
 var debugWord = []byte("# debugId=")
 
 // debugID returns the ID that a script states at its end.
 func debugID(text []byte) string {
-	i := bytes.LastIndex(text, debugWord)
+	i := lastIndex(text, debugWord)
 	if i < 0 {
 		return ""
 	}
