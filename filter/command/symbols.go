@@ -102,12 +102,13 @@ func whereCommand(fs *cli.Flags) cli.Run {
 	fs.Bool(&o.JSON, "json", "print JSON")
 	symbolFlags(fs, s)
 	return func() (int, error) {
+		scripts := s.Scripts()
 		finder, end, err := s.Finder()
 		if err != nil {
 			return cli.Usage, err
 		}
 		defer end()
-		o.Finder, o.WithPrefix, o.States = finder, s.WithPrefix, s.ServerStates
+		o.Finder, o.WithPrefix, o.States = scripts.Finder(finder), s.WithPrefix, s.ServerStates
 		if found, err := o.Where(context.Background(), fs.Args()[0], os.Stdout); err != nil || !found {
 			return cli.Failed, err
 		}

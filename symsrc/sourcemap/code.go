@@ -93,7 +93,9 @@ func (r *row) offset(column int) (offset int, ok bool) {
 
 // unitsBefore returns how many UTF-16 units are before each step of a line, nil if each byte is one.
 func unitsBefore(line []byte) (before []uint32) {
-	ascii := true
+	if isASCII(line) {
+		return nil
+	}
 	units := 0
 	for i := 0; i < len(line); i++ {
 		if i%step == 0 {
@@ -108,19 +110,31 @@ func unitsBefore(line []byte) (before []uint32) {
 		case b < 0x80:
 			units++
 		case b < 0xc0: // counted at the begin of its character
-			ascii = false
 		case b < 0xf0:
-			ascii = false
 			units++
 		default:
-			ascii = false
 			units += 2
 		}
 	}
-	if ascii {
-		return nil
-	}
 	return before
+}
+
+// isASCII reports whether all bytes of a line are those of ASCII.
+func isASCII(line []byte) bool {
+	const high = 0x8080808080808080
+	for ; len(line) >= 32; line = line[32:] {
+		a, b := binary.LittleEndian.Uint64(line), binary.LittleEndian.Uint64(line[8:])
+		c, d := binary.LittleEndian.Uint64(line[16:]), binary.LittleEndian.Uint64(line[24:])
+		if (a|b|c|d)&high != 0 {
+			return false
+		}
+	}
+	for _, b := range line {
+		if b >= 0x80 {
+			return false
+		}
+	}
+	return true
 }
 
 // parts reports whether a place is in the middle of a word, where no mapping begins.

@@ -55,8 +55,8 @@ type entry struct {
 type Script struct {
 	m    *Map
 	maps *Maps
-	// path is that of the map.
-	path string
+	// path is that of the map, and file that of the script, if it is here.
+	path, file string
 	// files are what is said of the map, and where the map is of another build.
 	files *symsrc.Files
 	// unnamed is set if the script is at the log's path, and the map beside it, but nothing in the script speaks of a map.
@@ -343,7 +343,7 @@ func comment(file string, size int64) string {
 		if _, err := io.ReadFull(io.NewSectionReader(f, 0, size), text); err != nil {
 			return ""
 		}
-		if i = bytes.LastIndex(text, append(commentWord[:len(commentWord):len(commentWord)], "data:"...)); i < 0 {
+		if i = lastIndex(text, append(commentWord[:len(commentWord):len(commentWord)], "data:"...)); i < 0 {
 			return ""
 		}
 		tail = text
@@ -385,7 +385,7 @@ func (m *Maps) script(of *Map, at, script string, look *symsrc.Watch) *Script {
 	if text == nil || bytes.HasPrefix(text, byteCode) {
 		return s
 	}
-	s.code = newCode(text)
+	s.code, s.file = newCode(text), script
 	switch id := debugID(text); {
 	case id != "" && of.DebugID != "" && id != of.DebugID:
 		s.files = refused(s.files, at+" has debug ID "+of.DebugID+", and "+script+" has "+id)
@@ -448,11 +448,23 @@ func watch(paths ...string) *symsrc.Watch {
 // byteCode begins a file of Hermes' byte code, whose places are offsets (MAGIC in its include/hermes/BCGen/HBC/BytecodeFileFormat.h).
 var byteCode = []byte("\xc6\x1f\xbc\x03\xc1\x03\x19\x1f")
 
+// lastIndex is bytes.LastIndex, which has no vector search.
+func lastIndex(text, word []byte) int {
+	last := -1
+	for {
+		i := bytes.Index(text[last+1:], word)
+		if i < 0 {
+			return last
+		}
+		last += i + 1
+	}
+}
+
 var debugWord = []byte("# debugId=")
 
 // debugID returns the ID that a script states at its end.
 func debugID(text []byte) string {
-	i := bytes.LastIndex(text, debugWord)
+	i := lastIndex(text, debugWord)
 	if i < 0 {
 		return ""
 	}
@@ -525,6 +537,40 @@ func (s *Script) at(offset uint64) symsrc.Answer {
 	}
 	a.Frames = []symsrc.Frame{{Func: o.Function, File: s.below(o.Source), Line: o.Line, Column: o.Column + 1, Unverified: s.unnamed || !sure}}
 	return a
+}
+
+// Finder returns a finder that finds the maps of scripts, and asks another one for all else. A script is the program of what it finds.
+func (m *Maps) Finder(other symsrc.Finder) symsrc.Finder { return finder{other, m} }
+
+type finder struct {
+	symsrc.Finder
+	maps *Maps
+}
+
+// Find finds the files of a module.
+func (f finder) Find(ctx context.Context, m symsrc.Module) *symsrc.Files {
+	if m.BuildID != "" || !isScript(m.Name) {
+		return f.Finder.Find(ctx, m)
+	}
+	s := f.maps.Script(ctx, m.Name)
+	if s == nil {
+		return f.Finder.Find(ctx, m)
+	}
+	files := *s.files
+	if s.code == nil {
+		files.ElfStatus = symsrc.NotFound
+	} else {
+		files.Elf = s.file
+	}
+	switch {
+	case files.Note != "": // they are of two builds
+		files.Unverified = false
+	case s.m.DebugID != "" && !files.Unverified:
+		files.Note = "debug ID " + s.m.DebugID
+	case s.unnamed:
+		files.Note = "the script does not name the map"
+	}
+	return &files
 }
 
 // Pack returns a place in a script as an offset: a line and a column that count from 0.

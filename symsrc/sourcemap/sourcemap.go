@@ -89,7 +89,8 @@ func parseAll(data []byte, of *text) (*Map, error) {
 
 // parse reads the map at a place of its text.
 func (t *text) parse(data []byte, at span, depth int) (*Map, error) {
-	fields, err := fieldsOf(data, at)
+	var contents, functions, names list
+	fields, err := fieldsOf(data, at, map[string]*list{"sourcesContent": &contents, "x_facebook_sources": &functions, "names": &names})
 	if err != nil {
 		return nil, err
 	}
@@ -147,11 +148,15 @@ func (t *text) parse(data []byte, at span, depth int) (*Map, error) {
 	if _, ok := fields["x_hermes_function_offsets"]; ok && len(sources) == 1 {
 		m.compiled = isScript(m.sources[0])
 	}
-	if err := m.readLists(data, fields); err != nil {
-		return nil, err
+	// The contents of sources and their functions are most of a map, and are not read.
+	if _, ok := fields["sourcesContent"]; ok && !contents.all(data, `"n`) {
+		return nil, errors.New("sourcesContent is not a list of texts")
 	}
-	names := 0
-	if list, ok := fields["names"]; ok && !eachOf(data, list, func(name span) bool { names++; return data[name.at] == '"' }) {
+	m.contents = contents.values[:min(len(contents.values), len(sources))]
+	if functions.is && len(functions.values) <= len(sources) { // without it, functions have no names
+		m.functions = functions.values
+	}
+	if _, ok := fields["names"]; ok && !names.all(data, `"`) {
 		return nil, errors.New("names is not a list of names")
 	}
 	mappings, ok := fields["mappings"]
@@ -166,26 +171,7 @@ func (t *text) parse(data []byte, at span, depth int) (*Map, error) {
 		}
 		m.mappings, m.mapped = []byte(s), span{}
 	}
-	return m, m.check(names)
-}
-
-// readLists finds where the contents of sources and their functions are. They are most of a map, and are not read.
-func (m *Map) readLists(data []byte, fields map[string]span) error {
-	if list, ok := fields["sourcesContent"]; ok && !eachOf(data, list, func(text span) bool {
-		if len(m.contents) < len(m.sources) {
-			m.contents = append(m.contents, text)
-		}
-		return data[text.at] == '"' || data[text.at] == 'n'
-	}) {
-		return errors.New("sourcesContent is not a list of texts")
-	}
-	if list, ok := fields["x_facebook_sources"]; ok && !eachOf(data, list, func(of span) bool {
-		m.functions = append(m.functions, of)
-		return len(m.functions) <= len(m.sources)
-	}) {
-		m.functions = nil // without it, functions have no names
-	}
-	return nil
+	return m, m.check(len(names.values))
 }
 
 // content returns the content of the i-th source, if the map has it.
@@ -237,7 +223,7 @@ func (m *Map) readSections(data []byte, list span, depth int) (err error) {
 func (m *Map) readSection(data []byte, value span, depth int) error {
 	i := len(m.sections)
 	var offset struct{ Line, Column *int }
-	fields, err := fieldsOf(data, value)
+	fields, err := fieldsOf(data, value, nil)
 	if err != nil {
 		return err
 	}

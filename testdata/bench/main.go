@@ -6,6 +6,7 @@
 //	go run ./testdata/bench -dir /var/tmp/b libc  all look-ups of libc, prepared files kept for the next run
 //	go run ./testdata/bench -n 1 callers          other programs that start addr2line or llvm-symbolizer
 //	go run ./testdata/bench -logs 'loghub/*.log' logs   logs without frames, each repeated
+//	npm install --prefix /var/tmp/b @jridgewell/trace-mapping metro-symbolicate; go run ./testdata/bench -dir /var/tmp/b script scripts
 //	go run ./testdata/bench -install              installs the peers and the objects first (Debian; 0.8 GB)
 package main
 
@@ -89,7 +90,7 @@ func run(wanted []string) error {
 	chosen := func(names ...string) bool {
 		return len(wanted) == 0 || slices.ContainsFunc(wanted, func(w string) bool { return slices.Contains(names, w) })
 	}
-	for _, c := range slices.Concat(cases, wordCases, triggerCases(), logCases(), contextCases, jsonCases, javaCases) {
+	for _, c := range slices.Concat(cases, wordCases, triggerCases(), logCases(), contextCases, jsonCases, javaCases, scriptCases) {
 		if !chosen(c.name) {
 			continue
 		}
