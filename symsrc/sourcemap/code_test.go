@@ -11,7 +11,7 @@ import (
 )
 
 // scripts are generated code with their maps, by esbuild.
-const scripts = "../../filter/testdata/scripts/main.js"
+const scripts = "../../filter/live/testdata/scripts/main.js"
 
 // TestOffset compares the offsets of columns with those of the standard library's UTF-16.
 func TestOffset(t *testing.T) {
