@@ -303,6 +303,8 @@ type Files struct {
 	Retry func() bool `json:"-"`
 	// Came reports whether a file that was still being downloaded has come by now; nil if none was.
 	Came func() bool `json:"-"`
+	// Unasked is set if a server that may have more could not be asked.
+	Unasked bool `json:"-"`
 	// Watch reports whether Elf and Debug are still the files that were found; nil if no look is wanted.
 	Watch *Watch `json:"-"`
 	// Changed is when Elf or Debug was last changed, by its content or by its place: a file that was copied, unpacked or renamed to its
@@ -318,6 +320,7 @@ func (f *Files) Same(other *Files) bool {
 	one, two := *f, *other
 	for _, files := range []*Files{&one, &two} {
 		files.Tried, files.Lacked, files.Retry, files.Came, files.Watch, files.Changed = nil, nil, nil, nil, nil, time.Time{}
+		files.Unasked = false
 	}
 	return reflect.DeepEqual(&one, &two)
 }

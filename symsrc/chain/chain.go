@@ -234,6 +234,19 @@ func (o *Options) Texts() *sources.Sources {
 	return sources.New(files)
 }
 
+// ProgramOf returns the program of a build that a server has, "" for none, and whether one that may have it could not be asked.
+func (o *Options) ProgramOf(ctx context.Context, id symsrc.BuildID) (path string, unasked bool) {
+	r := o.client.Fetch(ctx, id, debuginfod.Executable)
+	return r.Path, r.Outcome == debuginfod.Failed || r.Outcome == debuginfod.Pending
+}
+
+// Local returns the last Finder without the servers.
+func (o *Options) Local() symsrc.Finder { return o.local }
+
+// Reading returns how many files of the trees of symbols the last Finder has read, about how many there are, 0 if that is not known, and
+// whether it has read all.
+func (o *Options) Reading() (files, of int64, done bool) { return o.locator.Reading() }
+
 // SourceOf returns a source file of a build that a server has, "" for none.
 func (o *Options) SourceOf(ctx context.Context, id symsrc.BuildID, path string) string {
 	return o.client.Fetch(ctx, id, debuginfod.Source(path)).Path
