@@ -70,7 +70,7 @@ func (o *Options) warn(message string) { o.Warn(errors.New(message)) }
 func (o *Options) Finder() (f symsrc.Finder, close func(), err error) {
 	o.Files.OnProblem, o.Servers.Warn, o.Servers.Progress = o.warn, o.Warn, o.Progress
 	if dir := o.shareServers(); dir != "" {
-		o.Files.CacheDir = dir
+		o.Files.CacheDir, o.Servers.Missed = dir, filepath.Join(dir, cache.MissedName) // llvm-symbolizer asks each time
 	}
 	o.takeStores()
 	local, err := locate.New(o.Files)
@@ -258,7 +258,7 @@ func (o *Options) shareServers() (dir string) {
 	if err != nil || o.Cache.Off || diskcache.Safe(dir) != nil {
 		return ""
 	}
-	o.Servers.Shunned, o.Servers.Missed = filepath.Join(dir, cache.ServersName), filepath.Join(dir, cache.MissedName)
+	o.Servers.Shunned = filepath.Join(dir, cache.ServersName)
 	return dir
 }
 
