@@ -303,6 +303,8 @@ type Files struct {
 	Retry func() bool `json:"-"`
 	// Came reports whether a file that was still being downloaded has come by now; nil if none was.
 	Came func() bool `json:"-"`
+	// Unasked is set if a server that may have more could not be asked.
+	Unasked bool `json:"-"`
 	// Watch reports whether Elf and Debug are still the files that were found; nil if no look is wanted.
 	Watch *Watch `json:"-"`
 	// Text, if not nil, returns the text of a source by its path in frames, where the files themselves have it, such as source maps. No other
@@ -321,6 +323,7 @@ func (f *Files) Same(other *Files) bool {
 	one, two := *f, *other
 	for _, files := range []*Files{&one, &two} {
 		files.Tried, files.Lacked, files.Retry, files.Came, files.Watch, files.Text, files.Changed = nil, nil, nil, nil, nil, nil, time.Time{}
+		files.Unasked = false
 	}
 	return reflect.DeepEqual(&one, &two)
 }

@@ -3,10 +3,13 @@ package command
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -18,6 +21,38 @@ import (
 // servePatience is how long requests wait for other servers, all together: as long as each of these may take.
 const servePatience = 365 * 24 * time.Hour
 
+// serveCache bounds the downloads that a server keeps, in bytes.
+const serveCache = 16 << 30
+
+// showReading shows on a terminal how many files of the trees have been read, in a line that is erased when all have been, or over is closed.
+func showReading(w io.Writer, reading func() (files, of int64, done bool), over <-chan struct{}) {
+	const every = 200 * time.Millisecond
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	shown := false
+	for {
+		select {
+		case <-over:
+		case <-tick.C:
+			files, of, done := reading()
+			if done {
+				break
+			}
+			shown = true
+			if of > files {
+				fmt.Fprintf(w, "\rreading %d of about %d files (%d %%)\x1b[K", files, of, 100*files/of)
+			} else {
+				fmt.Fprintf(w, "\rreading %d files\x1b[K", files)
+			}
+			continue
+		}
+		if shown {
+			fmt.Fprint(w, "\r\x1b[K")
+		}
+		return
+	}
+}
+
 // serveCommand is `qss-filter serve DIR ...`.
 func serveCommand(fs *cli.Flags) cli.Run {
 	s := newSymbols()
@@ -27,7 +62,7 @@ func serveCommand(fs *cli.Flags) cli.Run {
 	return func() (int, error) {
 		places := fs.Args()
 		s.Files.Symbols = append(s.Files.Symbols, places...)
-		s.Servers.Wait, s.Servers.Via = servePatience, serve.NewVia()
+		s.Servers.Wait, s.Servers.Via, s.Servers.MaxCache = servePatience, serve.NewVia(), serveCache
 		finder, end, err := s.Finder()
 		if err != nil {
 			return cli.Usage, err
@@ -39,7 +74,7 @@ func serveCommand(fs *cli.Flags) cli.Run {
 		}
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 		defer stop()
-		o := serve.Options{Finder: finder, Via: s.Servers.Via, Log: complain, Source: s.SourceOf}
+		o := serve.Options{Finder: finder, Via: s.Servers.Via, Log: complain, Source: s.SourceOf, Program: s.ProgramOf, Local: s.Local()}
 		for _, place := range places {
 			if info, err := os.Stat(place); err == nil && info.IsDir() {
 				o.Dirs = append(o.Dirs, place)
@@ -48,7 +83,14 @@ func serveCommand(fs *cli.Flags) cli.Run {
 		complain("serving %s at http://%s: set DEBUGINFOD_URLS to that; Ctrl-C ends it", strings.Join(places, ", "), on.Addr())
 		go func() { // so that the first request does not wait for it
 			began := time.Now()
-			finder.Find(ctx, symsrc.Module{BuildID: symsrc.BuildID(make([]byte, 20))})
+			var shown sync.WaitGroup
+			over := make(chan struct{})
+			if isTerminal(os.Stderr) {
+				shown.Go(func() { showReading(os.Stderr, s.Reading, over) })
+			}
+			s.Local().Find(ctx, symsrc.Module{BuildID: symsrc.BuildID(make([]byte, 20))})
+			close(over)
+			shown.Wait()
 			if ctx.Err() == nil {
 				complain("the places are searched, in %v", time.Since(began).Round(time.Millisecond))
 			}

@@ -70,7 +70,7 @@ func (o *Options) warn(message string) { o.Warn(errors.New(message)) }
 func (o *Options) Finder() (f symsrc.Finder, close func(), err error) {
 	o.Files.OnProblem, o.Servers.Warn, o.Servers.Progress = o.warn, o.Warn, o.Progress
 	if dir := o.shareServers(); dir != "" {
-		o.Files.CacheDir = dir
+		o.Files.CacheDir, o.Servers.Missed = dir, filepath.Join(dir, cache.MissedName) // llvm-symbolizer asks each time
 	}
 	o.takeStores()
 	local, err := locate.New(o.Files)
@@ -243,6 +243,19 @@ func (o *Options) Texts() *sources.Sources {
 	return sources.New(files)
 }
 
+// ProgramOf returns the program of a build that a server has, "" for none, and whether one that may have it could not be asked.
+func (o *Options) ProgramOf(ctx context.Context, id symsrc.BuildID) (path string, unasked bool) {
+	r := o.client.Fetch(ctx, id, debuginfod.Executable)
+	return r.Path, r.Outcome == debuginfod.Failed || r.Outcome == debuginfod.Pending
+}
+
+// Local returns the last Finder without the servers.
+func (o *Options) Local() symsrc.Finder { return o.local }
+
+// Reading returns how many files of the trees of symbols the last Finder has read, about how many there are, 0 if that is not known, and
+// whether it has read all.
+func (o *Options) Reading() (files, of int64, done bool) { return o.locator.Reading() }
+
 // SourceOf returns a source file of a build that a server has, "" for none.
 func (o *Options) SourceOf(ctx context.Context, id symsrc.BuildID, path string) string {
 	return o.client.Fetch(ctx, id, debuginfod.Source(path)).Path
@@ -254,7 +267,7 @@ func (o *Options) shareServers() (dir string) {
 	if err != nil || o.Cache.Off || diskcache.Safe(dir) != nil {
 		return ""
 	}
-	o.Servers.Shunned, o.Servers.Missed = filepath.Join(dir, cache.ServersName), filepath.Join(dir, cache.MissedName)
+	o.Servers.Shunned = filepath.Join(dir, cache.ServersName)
 	return dir
 }
 

@@ -1,12 +1,14 @@
 package debuginfod
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -332,6 +334,41 @@ func cleanDir(dir string, now time.Time, unused time.Duration) {
 	}
 	if now.Sub(before.ModTime()) >= unused {
 		_ = os.Remove(dir) // fails unless it is empty
+	}
+}
+
+// bound removes the files that were used the longest ago, until all of them have at most so many bytes.
+func (c *cache) bound(most int64) {
+	type file struct {
+		path string
+		size int64
+		used time.Time
+	}
+	var all []file
+	total := int64(0)
+	dirs, _ := os.ReadDir(c.dir)
+	for _, dir := range dirs {
+		if !dir.IsDir() || strings.Trim(dir.Name(), "0123456789abcdef") != "" {
+			continue
+		}
+		files, _ := os.ReadDir(filepath.Join(c.dir, dir.Name()))
+		for _, f := range files {
+			if info, err := f.Info(); err == nil && info.Mode().IsRegular() && ours(f.Name()) {
+				used, _ := diskcache.Used(info)
+				all = append(all, file{filepath.Join(c.dir, dir.Name(), f.Name()), info.Size(), used})
+				total += info.Size()
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b file) int { return cmp.Or(a.used.Compare(b.used), cmp.Compare(a.path, b.path)) })
+	for _, f := range all {
+		if total <= most {
+			return
+		}
+		if os.Remove(f.path) == nil {
+			total -= f.size
+			_ = os.Remove(filepath.Dir(f.path)) // fails unless it is empty
+		}
 	}
 }
 

@@ -39,8 +39,11 @@ import (
 // Kind is a kind of file as the path of a request has it: Debuginfo, or a Source.
 type Kind string
 
-// Debuginfo is a file with .debug_info: a separate one, or the program itself.
-const Debuginfo Kind = "debuginfo"
+// Debuginfo is a file with .debug_info: a separate one, or the program itself. Executable is the program.
+const (
+	Debuginfo  Kind = "debuginfo"
+	Executable Kind = "executable"
+)
 
 // Limits of a Client.
 const (
@@ -287,6 +290,8 @@ type Options struct {
 	Shunned string
 	// Missed is a file in which runs tell each other of files that servers do not have; "" for none.
 	Missed string
+	// MaxCache bounds the bytes of the files in the cache directory, of which those that were used the longest ago are removed; 0 is no bound.
+	MaxCache int64
 	// Programs also asks about programs that were found without a build ID to compare, by the one that they have.
 	Programs bool
 	// Progress, if not nil, is a terminal that shows what callers wait for; standard error if DEBUGINFOD_PROGRESS is set.

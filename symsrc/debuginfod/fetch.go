@@ -136,6 +136,11 @@ func (c *Client) run(f *fetch) {
 	c.mu.Unlock()
 	c.sayCame(f, late)
 	c.cache.clean()
+	if c.opt.MaxCache > 0 && f.outcome == Found {
+		c.verifying.Lock() // one at a time
+		defer c.verifying.Unlock()
+		c.cache.bound(c.opt.MaxCache)
+	}
 }
 
 // fromCache finishes the fetch with the entry of the cache, if there is one.

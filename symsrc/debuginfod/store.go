@@ -34,6 +34,25 @@ var layouts = [...]func(id string) []string{
 	func(id string) []string { return []string{"/" + id[:2] + "/" + id[2:] + "/debuginfo"} },
 }
 
+// programLayouts are where stores of layouts have the program itself; nil where that needs its name.
+var programLayouts = [len(layouts)]func(id string) []string{
+	nil,
+	func(id string) []string { return []string{"/.build-id/" + id[:2] + "/" + id[2:]} },
+	func(id string) []string { return []string{"/" + id[:2] + "/" + id[2:] + "/executable"} },
+}
+
+// layout returns where a store of one of layouts has the file, nil if it has no such files.
+func (k key) layout(i int) []string {
+	of := layouts[i]
+	if k.kind == Executable {
+		of = programLayouts[i]
+	}
+	if id := k.id.String(); of != nil && (k.kind == Debuginfo || k.kind == Executable) && len(id) > 2 {
+		return of(id)
+	}
+	return nil
+}
+
 // symLayouts are those of symbol files: where the file of a name and a debug ID is, or of a build ID.
 var symLayouts = [...]func(name, file, debugID, id string) []string{
 	func(name, file, debugID, _ string) []string {
@@ -65,17 +84,14 @@ const (
 
 // paths returns where a server may have a file, in the order in which they are tried.
 func (s *server) paths(k key) (all []string) {
-	id := k.id.String()
 	if k.kind.isSymbols() {
 		return s.symPaths(k)
 	}
 	if used := s.store.used.Load(); used >= firstLayout {
-		if k.kind == Debuginfo && len(id) > 2 {
-			return layouts[used-firstLayout](id)
-		}
-	} else if all = append(all, k.urlPath()); used == unknownLayout && s.store.any && k.kind == Debuginfo && len(id) > 2 {
-		for _, path := range layouts {
-			all = append(all, path(id)...)
+		return k.layout(int(used - firstLayout))
+	} else if all = append(all, k.urlPath()); used == unknownLayout && s.store.any {
+		for i := range layouts {
+			all = append(all, k.layout(i)...)
 		}
 	}
 	return all
@@ -128,8 +144,8 @@ func (s *server) has(k key, path string) {
 		return
 	}
 	used := int32(debuginfodLayout)
-	for i, layout := range layouts {
-		if id := k.id.String(); k.kind == Debuginfo && len(id) > 2 && slices.Contains(layout(id), path) {
+	for i := range layouts {
+		if slices.Contains(k.layout(i), path) {
 			used = int32(firstLayout + i)
 		}
 	}

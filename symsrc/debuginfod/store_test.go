@@ -7,7 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/macho"
@@ -197,5 +199,56 @@ func TestStoresOfSymbolFiles(t *testing.T) {
 		if got := s.asked.Load() - before; got > 5 { // for debug information
 			t.Errorf("%s: %d requests", c.name, got)
 		}
+	}
+}
+
+// TestStoresOfPrograms asks servers and stores for a program by its build ID.
+func TestStoresOfPrograms(t *testing.T) {
+	for name, path := range map[string]string{
+		"debuginfod": "/buildid/0123456789abcdef/executable", "a tree": "/.build-id/01/23456789abcdef", "unified": "/01/23456789abcdef/executable",
+	} {
+		s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != path {
+				w.WriteHeader(http.StatusNotFound)
+				return
+			}
+			w.Write(makeELF(testID, ".text", 50))
+		})
+		w := newWorld(t, Options{Stores: []string{s.URL}, Off: true, Retries: -1})
+		if r := w.Fetch(context.Background(), testID, Executable); r.Outcome != Found || r.Debug || filepath.Base(r.Path) != "executable" {
+			t.Errorf("%s: %+v", name, r)
+		}
+		if paths := w.servers[0].paths(key{testID, Executable}); len(paths) != 1 || paths[0] != path {
+			t.Errorf("%s: the layout is forgotten: %q", name, paths)
+		}
+	}
+}
+
+// TestMaxCache keeps the downloads that were used last, and files of others.
+func TestMaxCache(t *testing.T) {
+	size := int64(len(debugELF(testID)))
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		id, _ := symsrc.ParseBuildID(strings.Split(r.URL.Path, "/")[2])
+		w.Write(debugELF(id))
+	})
+	w := newWorld(t, Options{URLs: []string{s.URL}, MaxCache: 2*size + 100})
+	var paths []string
+	for i := range 3 {
+		r := w.Fetch(context.Background(), symsrc.BuildID([]byte{1, 2, byte(i)}), Debuginfo)
+		if r.Outcome != Found {
+			t.Fatalf("%+v", r)
+		}
+		paths = append(paths, r.Path)
+		if i == 0 {
+			write(t, filepath.Join(filepath.Dir(r.Path), "other"), make([]byte, 100_000), 0o600)
+		}
+		when := time.Now().Add(time.Duration(i-10) * time.Hour)
+		if err := os.Chtimes(r.Path, when, when); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.Close() // it waits for the cleaning
+	if exists(paths[0]) || !exists(paths[1]) || !exists(paths[2]) || !exists(filepath.Join(filepath.Dir(paths[0]), "other")) {
+		t.Errorf("%v %v %v", exists(paths[0]), exists(paths[1]), exists(paths[2]))
 	}
 }

@@ -121,7 +121,7 @@ func (f finder) lookAhead() {
 
 // merge adds the result of a download to files.
 func merge(files *symsrc.Files, got Result) {
-	files.Retry = got.News
+	files.Retry, files.Unasked = got.News, got.Outcome == Failed
 	if got.Came != nil {
 		files.Came = got.Came
 	}

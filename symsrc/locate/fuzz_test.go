@@ -156,3 +156,16 @@ func FuzzModuleName(f *testing.F) {
 		}
 	})
 }
+
+// FuzzBootImage unpacks anything as a boot image, of which the beginning is read.
+func FuzzBootImage(f *testing.F) {
+	for _, pack := range kernels {
+		f.Add(bzImage(packer(f, full.bytes(), pack), len(full.bytes())))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		m := kernelIn("vmlinuz", int64(len(b)))
+		if id, err := identifyBeginning(&budgetReader{bytes.NewReader(b), maxBeginning}, m); err == nil && id == nil {
+			t.Error("neither a file nor an error")
+		}
+	})
+}

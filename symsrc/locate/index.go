@@ -136,6 +136,8 @@ type lazyIndex struct {
 	trees trees
 	age   time.Duration // minAge, except in tests
 	ended atomic.Bool   // nobody waits any more
+	files atomic.Int64  // that the last making of the index has read
+	known atomic.Int64  // and how many the trees had the last time
 
 	mu   sync.Mutex
 	last *indexRun // nil before the first
@@ -155,7 +157,7 @@ type indexRun struct {
 
 func newLazyIndex(t trees) *lazyIndex {
 	x := &lazyIndex{trees: t, age: minAge, told: make(map[string]bool)}
-	x.trees.ended = &x.ended
+	x.trees.ended, x.trees.files, x.trees.had = &x.ended, &x.files, &x.known
 	problem := t.problem
 	x.trees.problem = func(msg string) { // runs do not overlap
 		if !x.told[msg] {
@@ -225,6 +227,7 @@ func (x *lazyIndex) start() {
 		}
 	}
 	x.last = run
+	x.files.Store(0)
 	go func() {
 		defer close(run.done)
 		run.index = t.index()

@@ -19,6 +19,8 @@ const (
 	bootEnd     = 0x250
 	bootSector  = 512
 
+	maxBoot = 64 << 20 // bytes before the kernel
+
 	imageMark = 0x38 // "ARM\x64" in the image of arm64, "RSC\x05" in that of RISC-V
 )
 
@@ -74,6 +76,9 @@ func unpackKernel(in io.Reader) (io.Reader, func(), error) {
 		setup = 4
 	}
 	at, length := (setup+1)*bootSector+int64(le32(head[bootPayload:])), int64(le32(head[bootPayload+4:]))
+	if at > maxBoot {
+		return nil, nil, corrupted("the kernel in it begins at %d", at)
+	}
 	if _, err := io.CopyN(io.Discard, b, at); err != nil {
 		return nil, nil, err
 	}

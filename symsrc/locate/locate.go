@@ -342,6 +342,11 @@ func (l *Locator) Await() {
 	}
 }
 
+// Reading returns how many files of Options.Symbols have been read, about how many there are, 0 if that is not known, and whether all have been.
+func (l *Locator) Reading() (files, of int64, done bool) {
+	return l.symbols.files.Load(), l.symbols.known.Load(), len(l.opt.Symbols) == 0 || l.symbols.made() != nil
+}
+
 // Close ends searches that go on. What they have read of trees is kept for the next run.
 func (l *Locator) Close() {
 	l.cancel()

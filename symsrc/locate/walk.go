@@ -27,6 +27,10 @@ type trees struct {
 	known func(*index)
 	// ended is set when nobody waits for the trees any more.
 	ended *atomic.Bool
+	// files counts the files that were read; it may be nil.
+	files *atomic.Int64
+	// had gets the number of files that the trees had the last time; it may be nil.
+	had *atomic.Int64
 }
 
 const (
@@ -47,8 +51,17 @@ func (t *trees) index() *index {
 		host := err == nil && abs == string(filepath.Separator)
 		if !host || !t.isRoot {
 			walks[i] = newTreeWalk(dir, host || t.isRoot, loadTree(t.cacheDir, abs))
-			walks[i].root, walks[i].ended = abs, t.ended
+			walks[i].root, walks[i].ended, walks[i].count = abs, t.ended, t.files
 		}
+	}
+	if t.had != nil {
+		n := 0
+		for _, w := range walks {
+			if w != nil {
+				n += len(w.known)
+			}
+		}
+		t.had.Store(int64(n))
 	}
 	if t.known != nil {
 		t.known(indexed(walks, func(w *treeWalk) []foundFile { return w.known.files() }))
@@ -100,6 +113,7 @@ type treeWalk struct {
 	known     contents // from the last time
 	unsettled int64    // files that changed after this, in nanoseconds since 1970, are not saved
 	ended     *atomic.Bool
+	count     *atomic.Int64
 
 	mu   sync.Mutex
 	more sync.Cond // signals that there are jobs, or that there will be none
@@ -195,7 +209,7 @@ func comparePaths(a, b string) int {
 
 // work does jobs until there are none and no worker can add one.
 func (w *treeWalk) work() {
-	mine := treeWalk{keeps: w.keeps, isRoot: w.isRoot, known: w.known, unsettled: w.unsettled, ended: w.ended}
+	mine := treeWalk{keeps: w.keeps, isRoot: w.isRoot, known: w.known, unsettled: w.unsettled, ended: w.ended, count: w.count}
 	for {
 		w.mu.Lock()
 		for len(w.jobs) == 0 && w.busy > 0 {
@@ -290,6 +304,9 @@ func readDir(dir string) ([]fs.DirEntry, error) {
 
 // file adds the ELF files that a file is or contains.
 func (w *treeWalk) file(path string, link bool) {
+	if w.count != nil {
+		w.count.Add(1)
+	}
 	var s diskcache.Stamp
 	var k foundFile
 	known := false

@@ -35,6 +35,11 @@ import (
 type Options struct {
 	// Finder finds the files of modules.
 	Finder symsrc.Finder
+	// Local finds those of them that no other server has; nil stands for Finder.
+	Local symsrc.Finder
+	// Program returns the program of a build that another server has, "" for none, and whether one that may have it could not be asked. It may
+	// be nil.
+	Program func(ctx context.Context, id symsrc.BuildID) (path string, unasked bool)
 	// Dirs are directories below which source files are served.
 	Dirs []string
 	// Source returns a source file of a build that another server has, "" for none. It may be nil.
@@ -157,7 +162,11 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request) (kind string, code
 		s.loop.Do(func() { s.Log("the server asks itself: take its URL out of DEBUGINFOD_URLS") })
 		return fail(http.StatusNotFound, "the server asks itself")
 	}
-	files := s.Finder.Find(r.Context(), symsrc.Module{BuildID: id})
+	finder := s.Finder
+	if kind == "executable" && s.Local != nil { // others need not be asked for debug information
+		finder = s.Local
+	}
+	files := finder.Find(r.Context(), symsrc.Module{BuildID: id})
 	if r.Context().Err() != nil {
 		return kind, 499 // as others count those that went away
 	}
@@ -170,8 +179,12 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request) (kind string, code
 		return kind, s.send(w, r, f, symsrc.Range{}, source)
 	}
 	name, part := chosen(files, kind)
+	unasked := files != nil && (files.Came != nil || files.Unasked)
+	if name == "" && kind == "executable" && s.Program != nil {
+		name, unasked = s.Program(r.Context(), id)
+	}
 	if name == "" {
-		if files != nil && files.Retry != nil { // a download goes on
+		if unasked { // a download goes on, or begins when that server answers again
 			w.Header().Set("Retry-After", "5")
 			return fail(http.StatusServiceUnavailable, "another server is still asked")
 		}

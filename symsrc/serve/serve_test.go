@@ -55,10 +55,17 @@ func server(t *testing.T) (base string, told *strings.Builder) {
 	told = new(strings.Builder)
 	s := httptest.NewServer(serve.New(serve.Options{
 		Finder: finder{
-			id1: {Elf: dir + "/prog", Debug: dir + "/prog.debug", ElfStatus: symsrc.OK, DebugStatus: symsrc.OK},
-			id2: {Elf: dir + "/arch", ElfRange: symsrc.Range{Offset: 2, Size: 6, Member: "lib/x.so"}, ElfStatus: symsrc.OK, DebugStatus: symsrc.OK},
-			id3: {ElfStatus: symsrc.NotFound, DebugStatus: symsrc.NotFound, Retry: func() bool { return false }},
-			id4: {Elf: dir + "/prog", ElfStatus: symsrc.OK, DebugStatus: symsrc.Incomplete},
+			id1:                {Elf: dir + "/prog", Debug: dir + "/prog.debug", ElfStatus: symsrc.OK, DebugStatus: symsrc.OK},
+			id2:                {Elf: dir + "/arch", ElfRange: symsrc.Range{Offset: 2, Size: 6, Member: "lib/x.so"}, ElfStatus: symsrc.OK, DebugStatus: symsrc.OK},
+			id3:                {ElfStatus: symsrc.NotFound, DebugStatus: symsrc.NotFound, Unasked: true},
+			"\x19\x1a\x1b\x1c": {ElfStatus: symsrc.NotFound, DebugStatus: symsrc.NotFound, Retry: func() bool { return false }}, // no server has it
+			id4:                {Elf: dir + "/prog", ElfStatus: symsrc.OK, DebugStatus: symsrc.Incomplete},
+		},
+		Program: func(_ context.Context, id symsrc.BuildID) (string, bool) {
+			if id == "\x11\x12\x13\x14" {
+				return dir + "/prog", false
+			}
+			return "", id == "\x15\x16\x17\x18"
 		},
 		Dirs: []string{dir + "/tree"}, Via: "this-one", Log: func(format string, args ...any) { fmt.Fprintf(told, format, args...) },
 		Source: func(_ context.Context, _ symsrc.BuildID, path string) string {
@@ -111,6 +118,10 @@ func TestServe(t *testing.T) {
 		{"/buildid/0d0e0f10/debuginfo", nil, 404, ""},
 		{"/buildid/0d0e0f10/executable", nil, 200, "program"},
 		{"/buildid/090a0b0c/debuginfo", nil, 503, ""},
+		{"/buildid/11121314/executable", nil, 200, "program"},
+		{"/buildid/11121314/debuginfo", nil, 404, ""},
+		{"/buildid/15161718/executable", nil, 503, ""},
+		{"/buildid/191a1b1c/debuginfo", nil, 404, ""},
 		{"/buildid/ffffffff/debuginfo", nil, 404, ""},
 		{"/buildid/01020304/debuginfo", []string{"Via", "1.1 other, 1.1 this-one"}, 404, ""},
 		{"/buildid/01020304/source/src/a.c", nil, 200, "int a;"},
@@ -204,7 +215,7 @@ func TestManyClients(t *testing.T) {
 	}
 }
 
-// TestPeers holds that debuginfod-find and gdb get the files.
+// TestPeers holds that debuginfod-find, llvm-symbolizer and gdb get the files.
 func TestPeers(t *testing.T) {
 	for _, tool := range []string{"debuginfod-find", "gcc", "strip"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -253,6 +264,13 @@ func TestPeers(t *testing.T) {
 		is, _ := os.ReadFile(filepath.Join(dir, strings.TrimSpace(want)))
 		if err != nil || !bytes.Equal(got, is) {
 			t.Errorf("%q: %d bytes, %v", args, len(got), err)
+		}
+	}
+	if _, err := exec.LookPath("llvm-symbolizer-22"); err == nil {
+		at := strings.Fields(run("sh", "-c", "nm tree/prog | grep ' T main'"))[0]
+		t.Setenv("DEBUGINFOD_CACHE_PATH", dir+"/cache of llvm")
+		if out := run("llvm-symbolizer-22", "--obj=stripped", "0x"+at); !strings.Contains(out, "a.c:1:") {
+			t.Errorf("llvm-symbolizer: %s", out)
 		}
 	}
 	if _, err := exec.LookPath("gdb"); err != nil {
