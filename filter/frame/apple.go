@@ -73,7 +73,10 @@ func readApple(s *Search, line []byte, at, from int, f *Frame) bool {
 		off := span(baseEnd+len(plusWord), 0)
 		f.Offset, off.End, ok = scan.Decimal(line, off.Start)
 		f.Off, f.Later = off, true
-		if named := line[off.End:limit]; ok && len(named) > 0 { // what the emitter takes for the name
+		if !ok || off.End > limit {
+			return false
+		}
+		if named := line[off.End:limit]; len(named) > 0 { // what the emitter takes for the name
 			ok = bytes.HasPrefix(named, parenWord) && line[limit-1] == ')'
 			f.Hint = span(off.End+len(parenWord), limit-1)
 		}
