@@ -119,6 +119,7 @@ var formats = [...]Format{
 	{"apport", ":/", 0, "StacktraceAddressSignature:", stopAt(signatureWord), readApport, "StacktraceAddressSignature: /usr/bin/foo:11:/usr/lib/libc-2.31.so+4618b:/usr/bin/foo+12a4"},
 	{"satyr", `"build_id_offset":`, 0, "", stopAt(idOffsetKey), readSatyr, `{"address":140228936373381,"build_id":"8fe381949ea8c7644d1ff4a0d5e3a5e6d1b2c3d4","build_id_offset":4400,"file_name":"/usr/lib64/libc.so.6"}`},
 	{"apple", `"imageOffset":`, 0, "", stopAt(imageKey), readIPS, `{"imageOffset":24052,"symbol":"objc_msgSend","symbolLocation":32,"imageIndex":3}`},
+	{"metrickit", `"offsetIntoBinaryTextSegment"`, 0, "", stopAt(metricFirst, metricKey), readMetricKit, `{"binaryUUID":"4C4C447D-5555-3144-A10B-863C84E8F2C6","offsetIntoBinaryTextSegment":1039,"sampleCount":1}`},
 	{"perf", "[unknown] (", 0, "", stopAt(unknownWord), readPerfUnknown, "\t           14645 [unknown] (/usr/lib/x.so)"},
 	{"bpftrace", " (/", 0, "", stopAt(pathParen), readBpftrace, "\t55889bb84160 middle+9 (/usr/bin/prog)"},
 	{"esp8266", " 40", 0, "", stopAt(stackWord), readESPStack, "3ffffdc0:  40201234 3ffe8438 00000001 402012ab <"},
