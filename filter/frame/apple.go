@@ -73,7 +73,10 @@ func readApple(s *Search, line []byte, at, from int, f *Frame) bool {
 		off := span(baseEnd+len(plusWord), 0)
 		f.Offset, off.End, ok = scan.Decimal(line, off.Start)
 		f.Off, f.Later = off, true
-		if named := line[off.End:limit]; ok && len(named) > 0 { // what the emitter takes for the name
+		if !ok || off.End > limit {
+			return false
+		}
+		if named := line[off.End:limit]; len(named) > 0 { // what the emitter takes for the name
 			ok = bytes.HasPrefix(named, parenWord) && line[limit-1] == ')'
 			f.Hint = span(off.End+len(parenWord), limit-1)
 		}
@@ -113,7 +116,7 @@ func readApple(s *Search, line []byte, at, from int, f *Frame) bool {
 // below `Last Exception Backtrace:`, and the console below `*** First throw call stack:`.
 func readAppleList(s *Search, line []byte, at, _ int, f *Frame) bool {
 	addr, e, ok := scan.Address(line, at)
-	if !ok || addr < darwinPage || at == 0 || e >= len(line) || line[e] != ')' && !scan.Has(line, e, " 0x") && !scan.Has(line, e, " in ") {
+	if !ok || addr < darwinPage || at == 0 || e >= len(line) || line[e] != ' ' && line[e] != ')' || scan.Has(line, e, " [") { // as OpenJ9 has it
 		return false
 	}
 	ok = s.inException(line, at) && line[s.textEnd(line[:min(len(line), e+maxModule)], e)-1] == ')'

@@ -29,7 +29,7 @@ func readDart(s *Search, line []byte, at, _ int, f *Frame) bool {
 		if plus < 0 || !isHex || !scan.WordEnd(line, end) {
 			return false
 		}
-		*f = Frame{Whole: span(at, e), Num: span(at+1, numEnd), Number: n, Addr: span(start, e), Gap: span(e, e), Symbol: symbol, Off: span(symbol.End+1, end),
+		*f = Frame{Whole: span(at, end), Num: span(at+1, numEnd), Number: n, Addr: span(start, e), Gap: span(e, e), Symbol: symbol, Off: span(symbol.End+1, end),
 			Offset: off, Base: FromSymbol, Space: symsrc.Linked, Convention: Raw}
 		return true
 	}

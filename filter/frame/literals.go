@@ -59,6 +59,8 @@ var (
 	plusDecimal = match.Literal{Text: "+ ", After: match.Digit, When: match.Always, Fits: endsDistance}
 	missingWord = match.Literal{Text: " (Missing UUID ", After: match.Hex, When: match.Always}
 	imageKey    = match.Literal{Text: `"imageOffset":`, When: match.Absolute}
+	metricFirst = match.Literal{Text: `"binaryUUID"`, When: match.Always, Fits: statesMetric}
+	metricKey   = match.Literal{Text: `"offsetIntoBinaryText`, When: match.Always, Fits: statesOffset}
 	number      = match.Literal{Text: "#", After: match.Digit, When: match.Renumbering}
 )
 
@@ -204,6 +206,21 @@ func beforePaths(line []byte, at int) bool {
 }
 
 var colonSlash = []byte(":/")
+
+// statesOffset reports whether the key of a frame of MetricKit has a number.
+func statesOffset(line []byte, at int) bool {
+	_, ok := metricOffset(line, at)
+	return ok
+}
+
+// statesMetric reports whether a line that begins with the UUID of a frame of MetricKit has nothing else: its offset stands on the next one.
+func statesMetric(line []byte, at int) bool {
+	if len(bytes.TrimLeft(line[:at], " \t")) > 0 {
+		return false
+	}
+	_, ok := metricOpening(bytes.TrimRight(line, " \r\n"))
+	return ok
+}
 
 // statesAddress reports whether an object of Swift's states an address.
 func statesAddress(line []byte, _ int) bool { return bytes.Contains(line, swiftMark) }

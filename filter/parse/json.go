@@ -72,6 +72,13 @@ func jsonPieces(line []byte) (pieces []piece) {
 		if i >= end {
 			return nil
 		}
+		if at, ok := frame.MetricKit(line[:end], start-1); ok { // the strings in it are no lines
+			for n := len(pieces); n > 0 && pieces[n-1].Start > at.Start; n-- {
+				pieces = pieces[:n-1]
+			}
+			pieces, i = append(pieces, piece{Span: at, object: true}), at.End-1
+			continue
+		}
 		pieces = append(pieces, piece{Span: frame.Span{Start: start, End: i}})
 	}
 	return pieces

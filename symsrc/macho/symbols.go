@@ -111,6 +111,9 @@ func (f *File) functionStarts(limits *budget.File) (starts []uint64) {
 	return starts
 }
 
+// Starts returns the sorted addresses at which functions are known to start.
+func (f *File) Starts() []uint64 { return f.functions }
+
 // StartsWithin reports whether a function is known to start after an address, up to and including another one.
 func (f *File) StartsWithin(after, last uint64) bool {
 	i, _ := slices.BinarySearch(f.functions, after+1)

@@ -159,6 +159,9 @@ func (w *walker) boundaries() (points []uint64) {
 				t.Boundaries(add)
 			}
 		}
+		if x.objects.macho != nil {
+			add(x.objects.macho.Starts()...)
+		}
 		if r := x.runtimeFile.get(); r != nil {
 			for _, s := range r.code.Stubs() {
 				add(s.Lo, s.Hi)
