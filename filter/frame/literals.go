@@ -118,7 +118,7 @@ func endsBracket(line []byte, at int) bool {
 	case line[end] != ']':
 		return false
 	}
-	return mayEnd(line, end+1) || beforePath(line, end) || scan.Has(line, end+1, noPlace) || at > 0 && (line[at-1] == ')' || line[at-1] == '"') || scan.EndsWith(line, 0, at, ") ") || scan.EndsWith(line, 0, at, `" `)
+	return mayEnd(line, end+1) || scan.Has(line, end+1, noPlace) || at > 0 && (line[at-1] == ')' || line[at-1] == '"') || scan.EndsWith(line, 0, at, ") ") || scan.EndsWith(line, 0, at, `" `)
 }
 
 // followsModule reports whether a key of a module stands before an offset.

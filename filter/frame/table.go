@@ -71,7 +71,6 @@ var formats = [...]Format{
 	{"glibc", "[0x", 0, "", stopAt(bracketHex), readGlibcPlain, "./bt-nopie() [0x4011a6]"},
 	{"glibc", "[0x", 0, "", stopAt(bracketHex), readStraceOther, " > [vdso]() [0xa2c]"},
 	{"apple", "[0x", 0, " + ", stopAt(bracketHex), readAppleSample, "2  ??? (<2151A33A-068D-37FE-ACB5-02E0BB7DA9D8> + 264960) [0x103758b00]"},
-	{"crystal", "[0x", 0, "", stopAt(bracketHex), readCrystal, "[0x7f4e8a0bac10] GC_finish_collection +2228 in /usr/lib/libgc.so.1"},
 	{"v8", "[0x", 0, "", stopAt(address), readV8, " [0x7f6b13882bf1]"},
 	{"addr2line", " 0x", 0, addr2lineWord, stopAt(addr2line), readAddr2line, `Backtrace="addr2line -e fdbserver.debug -p -C -f -i 0x1479f46 0x14786b7"`},
 	{"glog", " 0x", 0, "", stopAt(address), readGlog, "    @     0x555b673f4215 ns::outer()"},
