@@ -124,6 +124,19 @@ var longPieces = []string{
 	"/TC:1 0x01234567 ", "\t 1 [unknown] (", "\n", "\\n", " in ", " ", "Location is global ", "record:0x", "0x", "+0x", "    #0 0x1\n",
 }
 
+// TestLoneAddress holds which numbers behind a logger's prefix are addresses of a list: where a fault was is none (Tencent/Hippy#3090).
+func TestLoneAddress(t *testing.T) {
+	const prefix = "03-29 12:10:22.467 30841 31533 E eup     : "
+	for text, want := range map[string]bool{"0x283700007879": false, "  0x283700007879": true, "0x3c53042": true, "0x0000283700007879": true} {
+		var s Search
+		s.Reset([]byte(prefix + text))
+		s.Begin(len(prefix))
+		if got := s.Next(0) != nil; got != want {
+			t.Errorf("%q: a frame: %v", text, got)
+		}
+	}
+}
+
 // FuzzFind holds that no text makes a finder panic, that frames follow each other, and that spans lie in their frame.
 func FuzzFind(f *testing.F) {
 	for _, s := range []string{

@@ -256,7 +256,8 @@ func readGlibcPlain(s *Search, line []byte, at, from int, f *Frame) bool {
 	if !straced && e-at < len("0x1000") {
 		return false // a small number may be anything
 	}
-	if start != scan.Spaces(line, 0) && bytes.IndexByte(line[start:nameEnd], '/') < 0 && !follows(line, from, start, line[at:e]) {
+	if start != scan.Spaces(line, 0) && bytes.IndexByte(line[start:nameEnd], '/') < 0 && !follows(line, from, start, line[at:e]) &&
+		(nameEnd == at-1 || !s.itemized(line, from, start)) {
 		return false
 	}
 	if line[start] != '/' && line[start] != '.' && bytes.Contains(line[start:nameEnd], []byte("::")) {
@@ -275,6 +276,13 @@ func readGlibcPlain(s *Search, line []byte, at, from int, f *Frame) bool {
 func follows(line []byte, from, start int, addr []byte) bool {
 	const colon = ": "
 	return scan.EndsWith(line, from, start, colon) && bytes.HasSuffix(line[from:start-len(colon)], addr)
+}
+
+// itemized reports whether the frame has a number and its line for itself, as in UCX's ` 3  a.out() [0x40f110]`.
+func (s *Search) itemized(line []byte, from, start int) bool {
+	end := scan.BackSpaces(line, from, start)
+	digits := scan.BackDigits(line, from, end)
+	return start-end > 1 && digits < end && scan.BackSpaces(line, from, digits) <= s.begin
 }
 
 // noPlace is what Godot's crash handler has from addr2line for an address that it knows nothing of.

@@ -48,7 +48,7 @@ func readKernel(s *Search, line []byte, plus, from int, f *Frame) bool {
 }
 
 // exactRegisters name the program counter of the architectures.
-var exactRegisters = [][]byte{[]byte("IP: "), []byte("IP ["), []byte("pc : "), []byte("PC is at "), []byte("epc : "), []byte("epc   : "), []byte("ERA: "),
+var exactRegisters = [][]byte{[]byte("IP: "), []byte("IP ["), []byte("pc : "), []byte("PC is at "), []byte("epc : "), []byte("epc   : "), []byte(" ERA: "),
 	[]byte("PSW : "), []byte("RIP  ")}
 
 // returnRegister stands on the same line on RISC-V, `epc : 0x0 ra : xas_store+0x44/0x56c`.

@@ -47,7 +47,9 @@ func readSeastarAddress(s *Search, line []byte, at, _ int, f *Frame) bool {
 	// A number alone after a prefix is an address where it has all its digits.
 	alone := scan.LineEnd(line, e) || scan.Has(line, e, " in ")
 	if scan.BackSpaces(line, 0, at) <= s.begin {
-		// The prefix is known to be one.
+		// The prefix is known to be one. Others write where a fault was behind theirs, as Bugly does: that is no address of a program that lies where it
+		// was linked to, nor one with all its digits, and a list is indented.
+		alone = alone && (s.begin == 0 || at > s.begin || e-at <= len("0x01234567") || e-at == len("0x0123456789abcdef"))
 	} else if scan.EndsWith(line, 0, scan.BackSpaces(line, 0, at), "]:") {
 		alone = alone && e-at == len("0x0123456789abcdef")
 	} else if p := scan.BackSpaces(line, 0, at); p > s.begin && line[p-1] != '\n' {

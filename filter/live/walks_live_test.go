@@ -186,6 +186,36 @@ func TestLivePerf(t *testing.T) {
 	}
 }
 
+// TestLiveRuby compares the frames of a crash of Ruby that have an offset in the module, and no function, with llvm-symbolizer's answers.
+func TestLiveRuby(t *testing.T) {
+	needTool(t, "ruby", "ruby")
+	needTool(t, "llvm-symbolizer-22", "llvm-22")
+	found, err := locate.New(locate.Options{Rootfs: []string{"/"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := errorOutput("ruby", nil, "-e", "Process.kill(:SEGV, $$); sleep 1")
+	_, maps, _ := strings.Cut(log, "* Process memory map:\n") // without them, the frame before may have been anything
+	compared := 0
+	for _, m := range regexp.MustCompile(`(?m)^(/\S+)\((0x[0-9a-f]+)\) \[(0x[0-9a-f]+)\](.*)$`).FindAllStringSubmatch(filtertest.Run(t, filter.Options{Symbols: symobject.NewSource(found)}, maps+log), -1) {
+		if m[2] == m[3] {
+			continue // Ruby has not read that file
+		}
+		out, err := exec.Command("llvm-symbolizer-22", "--obj="+m[1], "--output-style=GNU", "0x"+strconv.FormatUint(number(m[2])-1, 16)).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name, _, _ := strings.Cut(string(out), "\n"); name != "??" {
+			if compared++; !strings.HasPrefix(m[4], " in "+name+" ") {
+				t.Errorf("%s: want %s", m[0], name)
+			}
+		}
+	}
+	if compared == 0 {
+		t.Skip("this Ruby prints no such frame")
+	}
+}
+
 // TestLiveHsErr compares the report of a Java machine whose native code faults with the marks in the native code's source: the fault
 // is right after a call, and many Java frames are between the native ones.
 func TestLiveHsErr(t *testing.T) {

@@ -14,7 +14,7 @@ void __sanitizer_print_stack_trace(void);
 #define PRINT() __sanitizer_print_stack_trace()
 #elif defined FORM
 /* What others make of the same addresses and of dladdr(). */
-enum { OPENJ9, FREECAD, EXECINFO, ADDR2LINE, CRYSTAL };
+enum { OPENJ9, FREECAD, EXECINFO, ADDR2LINE };
 static __attribute__((always_inline)) inline void print(void) {
   void *a[64];
   int n = backtrace(a, 64);
@@ -47,9 +47,6 @@ static __attribute__((always_inline)) inline void print(void) {
       if (i == 0)
         printf("Trace=\"addr2line -e %s -p -C -f -i", in.dli_fname);
       printf(" %p%s", a[i], i == n - 1 ? "\"\n" : "");
-      break;
-    case CRYSTAL:
-      printf("[%p] %s +%" PRIuPTR " in %s\n", a[i], name ? name : "?" "?\?", name ? from : pc - base, in.dli_fname);
     }
   }
   fflush(stdout);
