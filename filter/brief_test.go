@@ -40,7 +40,9 @@ func TestBriefStacks(t *testing.T) {
 		return "    #" + n + " 0x00007f00000000" + at[2:] + " (" + module + "+" + at + ")" + id + "\n"
 	}
 	const maps = "7f0000000000-7f0000001000 r-xp 00000000 08:01 7 /src/shop/app\n"
-	rust := func(n, at, name string) string { return "   " + n + ":     0x7f00000000" + at[:1] + "1 - " + name + "\n" }
+	rust := func(n, at, name string) string {
+		return "   " + n + ":     0x7f00000000" + at[:1] + "1 - " + name + "\n"
+	}
 	own := "    #0 0x7f0000000010 in shop::Cart::total() const src/cart.cpp:16:3 (app)\n"
 	fault := "==1==ERROR: AddressSanitizer: heap-use-after-free on address 0x1\n"
 	for name, c := range map[string]struct{ in, want string }{

@@ -43,7 +43,7 @@ type following struct {
 	at     int64    // where in it the next read begins
 	last   []byte   // the end of what was read, at most lastBytes
 	seen   time.Time
-	awaits bool     // it was said that there is no file
+	awaits bool // it was said that there is no file
 }
 
 // lastBytes is how much of what was read must still be there. A log that was truncated may be longer than before by the next look.
