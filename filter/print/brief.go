@@ -325,6 +325,9 @@ func (b *Brief) row(dst []byte, r heldRow, own bool) []byte {
 	if !r.folds && s.own {
 		return append(b.write(dst, false), r.text...)
 	}
+	if len(s.pending) == 0 { // the line for a run has the time of its first row
+		s.before = append(s.before[:0], b.now.before...)
+	}
 	s.pending = append(s.pending, r)
 	if s.bytes += len(r.text); s.bytes > maxHeld {
 		dst = b.write(dst, false)
