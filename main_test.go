@@ -129,7 +129,7 @@ var imports = map[string]string{
 	"filter/resolve":           "ctxstate filter/frame filter/guard filter/mappings filter/match filter/parse filter/prefix filter/scan filter/stream markup symsrc symsrc/demangle symsrc/javamap symsrc/retrace symsrc/sourcemap",
 	"filter/scan":              "",
 	"filter/stream":            "filter/match",
-	"filter/worker":            "filter filter/resolve filter/prefix filter/stream symsrc",
+	"filter/worker":            "filter filter/resolve filter/prefix filter/stream symsrc symsrc/roots",
 	"filter/worker/workertest": "",
 	"markup":                   "filter/scan",
 	"sgr":                      "",
@@ -141,7 +141,7 @@ var imports = map[string]string{
 	"symsrc/cache":             "symsrc symsrc/diskcache",
 	"symsrc/chain":             "symsrc symsrc/addr2line symsrc/cache symsrc/debuginfod symsrc/diskcache symsrc/javamap symsrc/locate symsrc/meter symsrc/object symsrc/sourcemap symsrc/sources symsrc/symfile",
 	"symsrc/codeprobe":         "symsrc symsrc/bin symsrc/budget symsrc/demangle symsrc/elf symsrc/names",
-	"symsrc/debuginfod":        "symsrc symsrc/diskcache symsrc/locate",
+	"symsrc/debuginfod":        "symsrc symsrc/diskcache symsrc/locate symsrc/roots",
 	"symsrc/demangle":          "symsrc/demangle/d symsrc/demangle/itanium symsrc/demangle/msvc symsrc/demangle/rust",
 	"symsrc/demangle/d":        "",
 	"symsrc/demangle/itanium":  "",
@@ -165,6 +165,7 @@ var imports = map[string]string{
 	"symsrc/object":            "symsrc symsrc/budget symsrc/codeprobe symsrc/demangle symsrc/diskcache symsrc/dwarf symsrc/elf symsrc/gopclntab symsrc/index symsrc/macho symsrc/mapped symsrc/names",
 	"symsrc/retrace":           "symsrc/mapped",
 	"symsrc/sourcemap":         "symsrc symsrc/diskcache symsrc/mapped",
+	"symsrc/roots":             "",
 	"symsrc/serve":             "symsrc",
 	"symsrc/sources":           "symsrc",
 	"symsrc/symbolize":         "symsrc symsrc/debuginfod symsrc/symbolize/batch",
@@ -189,6 +190,7 @@ var owners = map[string]string{
 	"github.com/ncruces/go-sqlite3":    "filter/importer/",
 	"github.com/pierrec/lz4":           "symsrc/unpack/",
 	"github.com/spf13/pflag":           "filter/command/cli/",
+	"golang.org/x/crypto/x509roots":    "symsrc/roots/",
 	"golang.org/x/term":                "filter/command/cli/",
 }
 

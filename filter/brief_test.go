@@ -72,6 +72,16 @@ func TestBriefStacks(t *testing.T) {
 			maps + "   0.1:     0x7f0000000071 in shop::price src/price.rs:4:25\n   0:     0x7f0000000071 in shop::main src/main.rs:9\n" +
 				"   1.1:     0x7f0000000071 in shop::price src/price.rs:4:25\n   1:     0x7f0000000071 in shop::main src/main.rs:9\n",
 		},
+		"a frame alone, and then all of them": {
+			"Program received signal SIGSEGV, Segmentation fault.\n0x0000700000000000 in ?? ()\n#0  0x0000700000000000 in ?? ()\n" +
+				"text\n" + frame("0", "0x10") + frame("0", "0x20"),
+			"Program received signal SIGSEGV, Segmentation fault.\n0x0000700000000000 in ?? ()\n#0  0x0000700000000000 in ?? ()\n" +
+				"text\n" + own + "[SIGSEGV in shop::Cart::total src/cart.cpp:16:3 · shop::Cart::total · first time]\n    #0 0x7f0000000020 in main src/main.cpp:7 (app)\n",
+		},
+		"times of a logger": {
+			"11-20 15:58:12.003  9  9 I x : " + frame("0", "0x10") + "11-20 15:58:12.005  9  9 I x : " + frame("1", "0x30") + "11-20 15:58:12.006  9  9 I x : " + frame("2", "0x40"),
+			"11-20 15:58:12.003  9  9 I x : " + own + "11-20 15:58:12.005  9  9 I x :     … 3 frames of libstdc++ and libc\n",
+		},
 		"no name": {
 			frame("0", "0x10") + frame("1", "0x60") + "end\n",
 			own + strings.TrimSuffix(frame("1", "0x60"), "\n") + " [no symbol]\nend\n",

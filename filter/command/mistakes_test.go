@@ -40,6 +40,7 @@ var mistakes = []struct{ args, answer string }{
 	{"--follow log log", "--follow: want one log, which may be a file that is still to come"},
 	{"--help=more", "--help=more: want all, or no value"},
 	{"--maps map.txt log", "--maps map.txt: it has names of Java: did you mean --mapping?"},
+	{"--map memory log", "--mapping memory: it has the memory map of a process: did you mean --maps?"},
 	{"--map map.txt log", ""},
 	{"--proguard map.txt log", ""},
 	{"--mapping map.txt log", ""},
@@ -84,6 +85,9 @@ func TestMistakes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "map.txt"), []byte("com.example.Long -> a.b:\n    1:1:void run():10:10 -> a\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "memory"), []byte("7f0000000000-7f0000001000 r-xp 00000000 08:01 7 /bin/app\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range mistakes {

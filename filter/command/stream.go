@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"slices"
@@ -18,6 +19,7 @@ import (
 	"qss-filter/filter/command/cli"
 	"qss-filter/filter/importer"
 	"qss-filter/filter/llvm"
+	"qss-filter/filter/resolve"
 	"qss-filter/filter/tree"
 	"qss-filter/sgr"
 	"qss-filter/symsrc"
@@ -186,6 +188,11 @@ func (c *config) check() error {
 	if c.extras.Maps != "" && javamap.Is(c.extras.Maps) {
 		return fmt.Errorf("--maps %s: it has names of Java: did you mean --mapping?", c.extras.Maps)
 	}
+	for _, path := range c.symbols.Maps {
+		if hasMappings(path) && !javamap.Is(path) {
+			return fmt.Errorf("--mapping %s: it has the memory map of a process: did you mean --maps?", path)
+		}
+	}
 	if isReportFile(c.tree.Report) {
 		c.style.findings, c.tree.Report = c.tree.Report, ""
 	}
@@ -195,6 +202,21 @@ func (c *config) check() error {
 	c.format.use(&c.options)
 	quiet.Store(c.style.quiet)
 	return nil
+}
+
+// hasMappings reports whether a file begins with a list of mappings.
+func hasMappings(path string) bool {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	const enough = 64 << 10
+	head, _ := io.ReadAll(io.LimitReader(f, enough)) // another look says what fails
+	return resolve.CheckMappings(head) == nil
 }
 
 // filterOptions returns the options of a filter. end closes its source of symbols.

@@ -135,6 +135,10 @@ func (b *Brief) Note(dst []byte, t *resolve.Thread, s parse.Segment, it *Item) {
 	}
 	b.note(t, s.Text, it)
 	if !b.continues() {
+		if before := &b.stack; before.of != nil && before.head.Kind == triage.Fault && before.sign.String() == "" {
+			b.Heads.GiveBack()
+			before.head = triage.Headline{}
+		}
 		b.now.head = b.Heads.Above(b.now.number)
 		kind := b.now.head.Kind
 		b.text.sourced = kind != "" && kind != triage.Fault // where memory came from, and the like, has no source code
@@ -325,6 +329,9 @@ func (b *Brief) row(dst []byte, r heldRow, own bool) []byte {
 	if !r.folds && s.own {
 		return append(b.write(dst, false), r.text...)
 	}
+	if len(s.pending) == 0 { // the line for a run has the time of its first row
+		s.before = append(s.before[:0], b.now.before...)
+	}
 	s.pending = append(s.pending, r)
 	if s.bytes += len(r.text); s.bytes > maxHeld {
 		dst = b.write(dst, false)
@@ -417,6 +424,7 @@ func (b *Brief) crash(dst []byte) []byte {
 	s := &b.stack
 	signature := s.sign.String()
 	if signature == "" { // nothing is known of the stack: the line would say what the headline says
+		b.Heads.GiveBack()
 		return dst
 	}
 	key := s.head.Text + "\x00" + signature

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -40,12 +41,21 @@ type following struct {
 	say    func(message string)
 	file   *os.File // nil if there is none at the moment
 	at     int64    // where in it the next read begins
-	awaits bool     // it was said that there is no file
+	last   []byte   // the end of what was read, at most lastBytes
+	seen   time.Time
+	awaits bool // it was said that there is no file
 }
+
+// lastBytes is how much of what was read must still be there. A log that was truncated may be longer than before by the next look.
+const lastBytes = 256
 
 // look copies what was added since the last time.
 func (f *following) look() error {
 	if f.file != nil {
+		if f.truncated() {
+			f.say(f.name + ": it was truncated: reading it from the beginning")
+			f.at, f.last = 0, f.last[:0]
+		}
 		if err := f.copy(); err != nil {
 			return err
 		}
@@ -76,12 +86,22 @@ func (f *following) look() error {
 		f.say(f.name + ": another file has the name now: reading that")
 		f.close()
 		return f.open()
-	case now.Size() < f.at:
-		f.say(f.name + ": it was truncated: reading it from the beginning")
-		f.at = 0
-		return f.copy()
 	}
 	return nil
+}
+
+// truncated reports whether the file has lost what was read of it. seen is the time of its last change that was looked at.
+func (f *following) truncated() bool {
+	is, err := f.file.Stat()
+	if err != nil || !is.Mode().IsRegular() || is.Size() == f.at && is.ModTime().Equal(f.seen) {
+		return false
+	}
+	if f.seen = is.ModTime(); is.Size() < f.at {
+		return true
+	}
+	now := make([]byte, len(f.last))
+	n, err := f.file.ReadAt(now, f.at-int64(len(now)))
+	return err == nil && n == len(now) && !bytes.Equal(now, f.last)
 }
 
 // open opens the file that has the name now. If it has gone again, the next look says so.
@@ -93,7 +113,7 @@ func (f *following) open() error {
 	if err != nil {
 		return err
 	}
-	f.file, f.at, f.awaits = file, 0, false
+	f.file, f.at, f.last, f.awaits = file, 0, f.last[:0], false
 	return f.copy()
 }
 
@@ -105,9 +125,10 @@ func (f *following) copy() error {
 	if _, err := f.file.Seek(f.at, io.SeekStart); err != nil {
 		return err
 	}
-	w := &checkedWriter{w: f.out}
+	w := &checkedWriter{w: f.out, last: f.last}
 	n, err := io.Copy(w, f.file)
 	f.at += n
+	f.last = w.last
 	if w.err != nil {
 		return &WriteError{w.err}
 	}
@@ -122,14 +143,17 @@ func (f *following) close() {
 	}
 }
 
-// checkedWriter remembers the error of a write.
+// checkedWriter remembers the error of a write, and the end of what was written.
 type checkedWriter struct {
-	w   io.Writer
-	err error
+	w    io.Writer
+	err  error
+	last []byte
 }
 
 func (c *checkedWriter) Write(b []byte) (n int, err error) {
 	n, err = c.w.Write(b)
 	c.err = err
+	c.last = append(c.last, b[max(0, n-lastBytes):n]...)
+	c.last = append(c.last[:0], c.last[max(0, len(c.last)-lastBytes):]...)
 	return n, err
 }

@@ -72,6 +72,8 @@ func TestFollow(t *testing.T) {
 	write("4\n", os.O_TRUNC)
 	until(&out, want)
 	until(&said, "it was truncated: reading it from the beginning\n")
+	write("truncated, and longer than before\n", os.O_TRUNC)
+	until(&out, want)
 	write("last", os.O_APPEND)
 	cancel()
 	if err := <-done; err != nil {

@@ -146,7 +146,7 @@ func (r *run) listed(ctx context.Context, m *module) Listed {
 // writeList writes the list as JSON, or a line `path\tBuildId:id` for each module, with check followed by `\tfile\tid\tstatus`.
 func writeList(out io.Writer, list []Listed, asJSON, check bool) error {
 	if asJSON {
-		text, err := json.MarshalIndent(list, "", "  ")
+		text, err := json.Marshal(list) // on a line, as other commands do
 		if err != nil {
 			return err
 		}

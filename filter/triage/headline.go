@@ -170,6 +170,9 @@ func cut(text string) string {
 	return text
 }
 
+// GiveBack lets the next stack have the headline of the last one, of which nothing is known: gdb shows frame 0 alone, and then all of them.
+func (h *Headlines) GiveBack() { h.used = false }
+
 // Above returns the headline of a stack that begins on a line. Several stacks may belong to one headline, if the log says what each is.
 func (h *Headlines) Above(line int) Headline {
 	kind := ""

@@ -148,7 +148,11 @@ func withoutType(name string) string {
 	if strings.HasPrefix(name, "<") {
 		return name
 	}
-	if i := strings.Index(name, "operator"); i >= 0 && (i == 0 || !isWord(name[i-1])) {
+	if i := strings.LastIndex(name, "operator"); i >= 0 && (i == 0 || !isWord(name[i-1])) {
+		sign := name[i+len("operator"):]
+		if end := strings.LastIndexByte(sign, ' '); end > 0 && !isWord(sign[0]) && sign[0] != ' ' { // a lambda of operator() is returned
+			return sign[end+1:]
+		}
 		return name[strings.LastIndexByte(name[:i], ' ')+1:]
 	}
 	return name[strings.LastIndexByte(name, ' ')+1:]

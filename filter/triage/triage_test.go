@@ -39,9 +39,12 @@ func TestName(t *testing.T) {
 		"non-virtual thunk to A::f()":      "A::f",
 		"-[View drawRect:]":                "-[View drawRect:]",
 		"operator<":                        "operator<",
-		"f<":                               "f",
-		"(((":                              "",
-		"":                                 "",
+		"main::$_1::operator()(int) const::'lambda'(int&) std::for_each<int*, int>(int*, int*)": "std::for_each",
+		"std::ostream& operator<< <char>(std::ostream&)":                                        "operator<<",
+		"bool ns::T::operator bool() const":                                                     "ns::T::operator bool",
+		"f<":                                                                                    "f",
+		"(((":                                                                                   "",
+		"":                                                                                      "",
 	} {
 		if got := Name(function); got != want {
 			t.Errorf("%s: %q, want %q", function, got, want)

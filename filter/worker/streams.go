@@ -18,6 +18,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/roots"
 )
 
 // streams are the streams of lines and of annotated lines.
@@ -410,6 +411,8 @@ func (c *Connection) connect(ctx context.Context, name string, log *slog.Logger,
 	}
 	if c.CA != "" {
 		options = append(options, nats.RootCAs(c.CA))
+	} else {
+		roots.Use()
 	}
 	switch {
 	case c.Certificate == "" && c.Key != "":

@@ -18,6 +18,8 @@ import (
 	"unicode"
 
 	"qss-filter/symsrc/locate"
+
+	"qss-filter/symsrc/roots"
 )
 
 // Bounds of a request.
@@ -68,6 +70,8 @@ func (c *Client) connect() {
 			return fmt.Errorf("%w to another host without TLS, %s", errRedirect, to.URL.Redacted())
 		case len(via) >= maxRedirects:
 			return fmt.Errorf("%w %d times", errRedirect, len(via))
+		case to.URL.Scheme == "https":
+			roots.Use()
 		}
 		if !sameServer(to.URL, via[0].URL) {
 			c.keepSecrets(to.Header)
@@ -168,6 +172,9 @@ func (c *Client) request(ctx context.Context, s *server, path string) (*http.Res
 	}
 	if host := req.Header.Get("Host"); host != "" {
 		req.Host = host
+	}
+	if req.URL.Scheme == "https" {
+		roots.Use()
 	}
 	return c.http.Do(req)
 }

@@ -192,6 +192,7 @@ func TestFish(t *testing.T) {
 		{"--input p", "plain file"},
 		{"--start some-unu", "some-unusual-program"},
 		{"--color=al", "--color=always"},
+		{"--color=", "--color=always|--color=auto"},
 		{"--color p", "plain file"},
 		{"--name p", ""},
 		{"-l p", "plain file"},

@@ -19,6 +19,7 @@ func (p *Program) helpFor(args []string) (page string, command []string, err err
 	if len(args) == 0 {
 		return p.overview(), nil, nil
 	}
+	args = append([]string{strings.ToLower(args[0])}, args[1:]...)
 	c := p.command(args)
 	if strings.HasPrefix(args[0], "-") {
 		return "", append(args[:len(args):len(args)], "--help"), nil

@@ -67,7 +67,13 @@ var qualifiers = []string{"const", "volatile", "&", "[clone"}
 func keptSpace(before []byte, after string) bool {
 	text := string(before)
 	at := strings.LastIndex(text, "operator")
-	if at >= 0 && (at == 0 || !isNameByte(text[at-1])) || strings.HasSuffix(text, "(anonymous") {
+	if at >= 0 && (at == 0 || !isNameByte(text[at-1])) {
+		sign := text[at+len("operator"):]
+		if sign == "" || isNameByte(sign[0]) || sign[0] == ' ' || strings.HasPrefix(after, "<") { // `operator<< <char>`
+			return true
+		}
+	}
+	if strings.HasSuffix(text, "(anonymous") {
 		return true
 	}
 	for _, word := range qualifiers {

@@ -21,7 +21,9 @@ func TestOutline(t *testing.T) {
 		"net/http.(*conn).serve":                                                       "net/http.(*conn).serve",
 		"-[NSArray objectAtIndex:]":                                                    "-[NSArray objectAtIndex:]",
 		"std::vector<int":                                                              "std::vector<int",
-		"f(":                                                                           "f(",
+		"main::$_1::operator()(int) const::'lambda'(std::function<int ()>&) std::for_each<int*, int>(int*, int*)": "std::for_each<…>",
+		"shop::f() const::'lambda'(int) std::ranges::fold<int*>(int*, int)":                                       "std::ranges::fold<…>",
+		"f(": "f(",
 		"std::__invoke_impl<void, f() const::'lambda'(int)&, int>(std::__invoke_other, f()::'lambda'(int)&)": "std::__invoke_impl<…>",
 	} {
 		if got := Outline(name, "…"); got != want {
