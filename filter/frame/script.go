@@ -77,7 +77,7 @@ func (s *Search) script(line []byte, at, colon, from int, f *Frame) bool {
 		return false
 	}
 	f.Module.End, f.Source = colon, span(f.Module.Start, end)
-	if scan.EndsWith(line, low, f.Module.Start, addressAt) {
+	if scan.EndsWith(line, f.Whole.Start, f.Module.Start, addressAt) {
 		f.Source.Start -= len(addressAt)
 	} else if column == 0 {
 		return false
