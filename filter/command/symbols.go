@@ -65,12 +65,17 @@ func fileOf(s *chain.Options, args []string) (file string, addresses []string) {
 	case missing != nil && strings.Contains(file, "@"):
 		return "", args
 	case missing == nil || !isBuildID(file):
-		if same, err := filepath.Abs(file); err == nil && same == path {
-			path = file // as it was written, for messages
-		}
-		s.Files.Arguments = []string{path}
+		s.Files.Arguments = []string{asWritten(file, path)}
 	}
 	return file, args[1:]
+}
+
+// asWritten returns the path of a file that an argument names, as messages have it: as it was written, if the argument is a path.
+func asWritten(argument, path string) string {
+	if same, err := filepath.Abs(argument); err == nil && same == path {
+		return argument
+	}
+	return path
 }
 
 // warnNoLines says why the lines of a file are unknown.
@@ -219,6 +224,7 @@ func dumpSymCommand(fs *cli.Flags) cli.Run {
 	fs.Hide("no-cache", "cache-max") // it asks for no answers
 	return func() (int, error) {
 		m := batch.Module(fs.Args()[0], "")
+		m.Name = asWritten(fs.Args()[0], m.Name)
 		s.Files.Arguments = []string{m.Name}
 		warnOfOthers(s, m.Name)
 		finder, end, err := s.Finder()
