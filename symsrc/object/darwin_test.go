@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -39,14 +38,7 @@ func darwinClasses(count int) string {
 func darwinKinds(t *testing.T, target, flags string) (object, program, dsym string) {
 	t.Helper()
 	dir := t.TempDir()
-	run := func(args ...string) {
-		t.Helper()
-		cmd := exec.Command(args[0], args[1:]...)
-		cmd.Dir = dir
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %v\n%s", args, err, out)
-		}
-	}
+	run := commandsIn(t, dir)
 	write := func(name string, b []byte) {
 		t.Helper()
 		if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
@@ -205,14 +197,7 @@ func TestDarwinFat(t *testing.T) {
 		need(t, tool)
 	}
 	dir := t.TempDir()
-	run := func(args ...string) {
-		t.Helper()
-		cmd := exec.Command(args[0], args[1:]...)
-		cmd.Dir = dir
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %v\n%s", args, err, out)
-		}
-	}
+	run := commandsIn(t, dir)
 	thin := map[string][]byte{}
 	files := []string{}
 	for arch, target := range map[string]string{"x86_64": "macos11", "x86_64h": "macos11", "i386": "macos10.13", "armv7": "ios10", "armv7s": "ios10", "arm64": "ios14",
@@ -264,14 +249,7 @@ func TestDarwinStripped(t *testing.T) {
 		need(t, tool)
 	}
 	dir := t.TempDir()
-	run := func(args ...string) {
-		t.Helper()
-		cmd := exec.Command(args[0], args[1:]...)
-		cmd.Dir = dir
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %v\n%s", args, err, out)
-		}
-	}
+	run := commandsIn(t, dir)
 	for file, text := range map[string]string{"a.c": "F(1) F(2) F(3)\nint main(int n, char **v) { return g1(n); }\n", "b.c": "F(4) F(5) F(6)\n"} {
 		if err := os.WriteFile(filepath.Join(dir, file), []byte(darwinHidden+text), 0o600); err != nil {
 			t.Fatal(err)

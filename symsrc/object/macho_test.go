@@ -24,14 +24,9 @@ int main(int n, char **) { return twice(n) + (int)twice((long)n) + loc(n); }
 	darwinOther = "__attribute__((noinline)) static int hidden(int x) { return x + 7; }\nint other(int x) { return hidden(x) * 3; }\n"
 )
 
-// darwin builds a program, and its dSYM elsewhere, with an object in a library.
-func darwin(t *testing.T, arch string) (program, dsym string) {
-	t.Helper()
-	for _, tool := range [...]string{"clang-22", "ld64.lld-22", "dsymutil-22", "llvm-ar-22"} {
-		need(t, tool)
-	}
-	dir := t.TempDir()
-	run := func(args ...string) {
+// commandsIn returns what runs commands in a directory.
+func commandsIn(t *testing.T, dir string) func(args ...string) {
+	return func(args ...string) {
 		t.Helper()
 		cmd := exec.Command(args[0], args[1:]...)
 		cmd.Dir = dir
@@ -39,6 +34,16 @@ func darwin(t *testing.T, arch string) (program, dsym string) {
 			t.Fatalf("%v: %v\n%s", args, err, out)
 		}
 	}
+}
+
+// darwin builds a program, and its dSYM elsewhere, with an object in a library.
+func darwin(t *testing.T, arch string) (program, dsym string) {
+	t.Helper()
+	for _, tool := range [...]string{"clang-22", "ld64.lld-22", "dsymutil-22", "llvm-ar-22"} {
+		need(t, tool)
+	}
+	dir := t.TempDir()
+	run := commandsIn(t, dir)
 	for name, text := range map[string]string{"a.cpp": darwinCode, "b.c": darwinOther} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
