@@ -98,8 +98,11 @@ type member struct {
 	kept bool
 }
 
-// weight is how much more a stop counts that comes in every state.
-const weight = 10
+// weight is how much more a stop counts that comes in every state, and traced how much more one that comes once there are frames of Java.
+const weight, traced = 10, 4
+
+// tracing are the states of a reader that has seen frames of Java.
+const tracing = match.Always | match.Seeking | match.Retracing
 
 // tally is what the sets of a search hold, and how often it stops for each.
 type tally struct {
@@ -125,7 +128,7 @@ func choose(t *testing.T, pattern string) {
 	slices.SortFunc(members, func(a, b *member) int {
 		return cmp.Or(cmp.Compare(len(a.l.Text), len(b.l.Text)), cmp.Compare(a.l.Text, b.l.Text))
 	})
-	var always, any tally
+	var always, java, any tally
 	for _, m := range members {
 		if m.kept = m.kept && missing > 0; !m.kept {
 			m.set = -1
@@ -133,6 +136,7 @@ func choose(t *testing.T, pattern string) {
 	}
 	for set := range match.Sets {
 		always.rebuild(set, members, all, match.Always)
+		java.rebuild(set, members, all, tracing)
 		any.rebuild(set, members, all, ^match.When(0))
 	}
 	place := func(m *member) {
@@ -140,12 +144,16 @@ func choose(t *testing.T, pattern string) {
 		if from := m.set; from >= 0 {
 			m.set = -1
 			always.rebuild(from, members, all, match.Always)
+			java.rebuild(from, members, all, tracing)
 			any.rebuild(from, members, all, ^match.When(0))
 		}
 		least := 1e9
 		for at := 0; at == 0 || at+match.Width <= len(m.l.Text); at++ {
 			for k := range match.Sets {
 				more := any.more(k, m.l, at, all)
+				if m.l.When&tracing != 0 && more < least {
+					more += traced * java.more(k, m.l, at, all)
+				}
 				if counts && more < least {
 					more += weight * always.more(k, m.l, at, all)
 				}
@@ -155,6 +163,7 @@ func choose(t *testing.T, pattern string) {
 			}
 		}
 		always.rebuild(m.set, members, all, match.Always)
+		java.rebuild(m.set, members, all, tracing)
 		any.rebuild(m.set, members, all, ^match.When(0))
 	}
 	for range 4 {

@@ -24,7 +24,7 @@ func TestLiteralSets(t *testing.T) {
 		state match.When
 		most  float64 // stops in each KiB
 	}{
-		{match.Always, 3}, {match.Always | match.Seeking, 8}, {match.Always | match.Retracing, 8}, {match.Always | match.Coloring, 12}, {match.Always | match.Absolute, 33}, {match.Always | match.Absolute | match.Renumbering, 34},
+		{match.Always, 3}, {match.Always | match.Seeking, 6}, {match.Always | match.Retracing, 6}, {match.Always | match.Coloring, 12}, {match.Always | match.Absolute, 33}, {match.Always | match.Absolute | match.Renumbering, 34},
 	} {
 		search := match.NewScan(filter.Literals, c.state)
 		stops := 0

@@ -23,7 +23,7 @@ const hostReport = `========= COMPUTE-SANITIZER
 =========                in /usr/local/cuda-12.3/lib64/libcudart.so.12    
 =========     Host Frame:void f<int, (cuda::std::__4::thread_scope)1>(g::h<int>, CUstream_st*) [clone .isra.0] [0xa3347]
 =========                in /home/y/build/tests/./A_TEST
-=========     Host Frame:Catch::Session::filtertest.Run() in src/catch2/catch_session.cpp:263 [0x7af20]
+=========     Host Frame:Catch::Session::run() in src/catch2/catch_session.cpp:263 [0x7af20]
 =========                in /home/y/build/libCatch2.so.3.3.0
 =========     Host Frame:/usr/include/thrust/copy.h:176:thrust::copy<int>(int*) [0x21fa6]
 =========                in /home/y/build/tests/./A_TEST

@@ -26,7 +26,7 @@ var places = map[string]place{
 	"\"returnAddress":              {7, 0},
 	"#":                            {0, 2},
 	"# 0x00000000":                 {0, 2},
-	"(Native method)":              {3, 6},
+	"(Native method)":              {11, 3},
 	"(SourceFile":                  {3, 5},
 	"(Unknown Source":              {0, 0},
 	"(inlined)":                    {0, 0},
