@@ -95,9 +95,10 @@ var placeFrame = regexp.MustCompile(`(?m)(?:in(?:to)? |0x[0-9a-f]{16} )(\w+) \S*
 // flagged is the emitter that places.c plays.
 var flagged = regexp.MustCompile(`FORM=(\w+)`)
 
-// unclear are the cases of emitters that no line of theirs tells: FreeCAD's and libexecinfo's say no distance where it is 0, and the latter name no
-// trampoline as Linux has it, nor a function at the end of the code. FoundationDB's says of neither address what it is.
-var unclear = map[string][]string{"FREECAD": {"first", "last", "lineend"}, "EXECINFO": {"first", "interrupted", "last"}, "ADDR2LINE": {"interrupted"}}
+// unclear are the cases of emitters in which a frame stays as it is, since no line of theirs tells what it is: FreeCAD's and libexecinfo's say no
+// distance where it is 0, and the latter name no trampoline as Linux has it, nor a function at the end of the code. FoundationDB's says of
+// neither address what it is.
+var unclear = map[string][]string{"FREECAD": {"first", "last", "lineend"}, "EXECINFO": {"interrupted", "last"}, "ADDR2LINE": {"interrupted"}}
 
 // TestPlaces builds a program that faults and calls where the right line is hard to tell, and lets every emitter that is at hand
 // print its stacks: the lines must be those that are marked in its source.
@@ -140,9 +141,6 @@ func TestPlaces(t *testing.T) {
 			continue
 		}
 		for kase, want := range marks {
-			if form := flagged.FindStringSubmatch(how.flags); form != nil && slices.Contains(unclear[form[1]], kase) {
-				continue
-			}
 			if how.options != "" && (kase == "first" || kase == "interrupted") {
 				want = want[1:] // no handler of ours
 			}
@@ -159,6 +157,19 @@ func TestPlaces(t *testing.T) {
 				if m[1] != "print" {
 					got = append(got, m[1]+" "+m[2])
 				}
+			}
+			if form := flagged.FindStringSubmatch(how.flags); form != nil && slices.Contains(unclear[form[1]], kase) {
+				rest := want
+				for _, frame := range got { // of these, none is wrong
+					i := slices.Index(rest, frame)
+					if i < 0 {
+						t.Errorf("%s %s: got %v, of %v in\n%s", name, kase, got, want, log)
+						break
+					}
+					rest = rest[i+1:]
+					total++
+				}
+				continue
 			}
 			for n := range want { // the first stack of the report
 				if n >= len(got) || got[n] != want[n] {
