@@ -30,7 +30,7 @@ func (w *weighed) note(line int, as resolve.Weighed) {
 	(*w)[line] = as
 }
 
-// java returns what gives names of Java back, nil if nothing does.
+// java returns the maps that restore names of Java, nil if there are none.
 func (f *Filter) java() *resolve.Java { return f.resolver.Java }
 
 // readJava finds the frame of Java of a segment, or the exception, if a map has another name for it.

@@ -55,7 +55,7 @@ func (j *job) run() (status int, err error) {
 	o.Palette, o.Screen, o.Count = j.palette(), j.screen(), j.summarizes() || j.style.failUnresolved != failNever
 	if o.Screen != nil && !j.flags.Has("source") {
 		o.Screen.FirstSource, o.SourceLines = true, 3
-		o.Sources = sources.New(j.symbols.Sources) // those that are here: nobody has asked for more
+		o.Sources = sources.New(j.symbols.Sources) // those that are here: no others were asked for
 	}
 	j.wholeFiles(&o)
 	found, err := newFound(j.style.annotate, j.style.findings, o.Names, os.Stderr)

@@ -208,7 +208,7 @@ func (b *board) build(t *testing.T, level string) *boardProgram {
 	return p
 }
 
-// functionsOf returns what tells whether an address is in a function of a file.
+// functionsOf returns a function that reports whether an address is in a function of a file.
 func functionsOf(t *testing.T, path string) func(addr uint64) bool {
 	t.Helper()
 	e, err := elf.Open(path)

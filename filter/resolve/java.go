@@ -14,7 +14,7 @@ import (
 	"qss-filter/symsrc/retrace"
 )
 
-// Java gives names of Java back that R8 or ProGuard has taken, with the maps of its build. Which map that is, the frames say by its ID, or
+// Java restores names of Java that R8 or ProGuard has replaced, with the maps of its build. Which map that is, the frames say by its ID, or
 // the user; of other maps a trace decides, see Weigh.
 type Java struct {
 	maps      *javamap.Maps

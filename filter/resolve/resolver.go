@@ -48,7 +48,7 @@ type Resolver struct {
 	Prefetch *Prefetch
 	// Proofs decides which names may be printed.
 	Proofs *Proofs
-	// Java gives names of Java back. It is nil if there are no maps.
+	// Java restores names of Java. It is nil if there are no maps.
 	Java *Java
 	// Counts counts what became of the frames.
 	Counts Counts

@@ -135,7 +135,7 @@ const (
 type lazyIndex struct {
 	trees trees
 	age   time.Duration // minAge, except in tests
-	ended atomic.Bool   // nobody waits any more
+	ended atomic.Bool   // no caller waits any more
 	files atomic.Int64  // that the last making of the index has read
 	known atomic.Int64  // and how many the trees had the last time
 

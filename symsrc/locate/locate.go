@@ -81,7 +81,7 @@ type Locator struct {
 	nearby   *lazyIndex // of Options.Nearby
 	rootTree *lazyIndex // of Options.Rootfs
 
-	ctx    context.Context // of searches that nobody need wait for
+	ctx    context.Context // of searches that go on without a caller
 	cancel context.CancelFunc
 
 	mu    sync.Mutex

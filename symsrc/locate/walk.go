@@ -25,7 +25,7 @@ type trees struct {
 	workers  int // 0: one for each core
 	// known, if not nil, is called before the trees are read with what they had the last time.
 	known func(*index)
-	// ended is set when nobody waits for the trees any more.
+	// ended is set when no caller waits for the trees any more.
 	ended *atomic.Bool
 	// files counts the files that were read; it may be nil.
 	files *atomic.Int64

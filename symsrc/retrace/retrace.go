@@ -1,5 +1,5 @@
-// Package retrace reads the maps in which R8 and ProGuard keep the names of Java and Kotlin that they have taken away, and gives these
-// names back. The format is that of R8's doc/retrace.md (versions 1.0 to 2.2; without a version, the first one), and of ProGuard's manual.
+// Package retrace reads the maps in which R8 and ProGuard keep the names of Java and Kotlin that they have replaced, and restores
+// these names. The format is that of R8's doc/retrace.md (versions 1.0 to 2.2; without a version, the first one), and of ProGuard's manual.
 //
 //	retrace.go  Map
 //	index.go    where the classes of a map are
