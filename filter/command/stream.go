@@ -231,14 +231,14 @@ func (c *config) filterOptions() (o filter.Options, end func(), err error) {
 		if o.Java, err = c.symbols.Java(context.Background()); err != nil {
 			return o, nil, err
 		}
-		o.Scripts = c.symbols.Scripts()
-		o.Board = c.symbols.Files.Board()
 		if c.live() {
 			c.symbols.Files.Wait, c.symbols.Files.After = treeWait, defaultAfter
 			if s := &c.symbols.Servers; s.Wait == 0 {
 				s.Wait, s.After = liveWait, defaultAfter
 			}
 		}
+		o.Scripts = c.symbols.Scripts()
+		o.Board = c.symbols.Files.Board()
 		o.Symbols, end, err = c.symbols.Source()
 	}
 	if err != nil {

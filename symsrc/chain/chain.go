@@ -178,7 +178,7 @@ func (o *Options) kept() *diskcache.Kept {
 func (o *Options) Scripts() *sourcemap.Maps {
 	places := slices.Clone(o.Files.Symbols)
 	o.Files.Symbols = slices.DeleteFunc(slices.Clone(o.Files.Symbols), sourcemap.IsMap)
-	return sourcemap.New(sourcemap.Options{Places: places, Kept: o.kept(), Problem: o.warn})
+	return sourcemap.New(sourcemap.Options{Places: places, Wait: o.Files.Wait, Kept: o.kept(), Problem: o.warn})
 }
 
 // Source returns a source that answers from the finder's files, and from the cache.

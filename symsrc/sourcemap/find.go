@@ -2,6 +2,7 @@ package sourcemap
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -24,6 +25,8 @@ import (
 type Options struct {
 	// Places are files and directories that the user names. Of a directory all maps count whose name is that of a script and `.map`.
 	Places []string
+	// Wait bounds how long the first frame waits for the search of the places; 0 stands for searchTime.
+	Wait time.Duration
 	// Kept are indexes of large maps; nil keeps none.
 	Kept *diskcache.Kept
 	// Problem reports what cannot be read. It may be nil.
@@ -203,7 +206,7 @@ func (m *Maps) places(ctx context.Context) map[string][]string {
 		case m.searched = <-m.searching:
 			m.searching = nil
 		case <-ctx.Done():
-		case <-time.After(searchTime):
+		case <-time.After(cmp.Or(m.opt.Wait, searchTime)):
 			m.problem("search for source maps: it takes long, and frames until its end have no places of sources")
 		}
 	}
