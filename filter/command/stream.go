@@ -228,14 +228,14 @@ func (c *config) filterOptions() (o filter.Options, end func(), err error) {
 		o.Symbols, end, err = c.symbols.LLVMSource()
 		c.llvm.Color, c.llvm.Errors, c.llvm.ErrorColor = llvmColor(c.out, c.style.color), os.Stderr, llvmColor(os.Stderr, "auto")
 	} else {
-		if o.Java, err = c.symbols.Java(context.Background()); err != nil {
-			return o, nil, err
-		}
 		if c.live() {
 			c.symbols.Files.Wait, c.symbols.Files.After = treeWait, defaultAfter
 			if s := &c.symbols.Servers; s.Wait == 0 {
 				s.Wait, s.After = liveWait, defaultAfter
 			}
+		}
+		if o.Java, err = c.symbols.Java(context.Background()); err != nil {
+			return o, nil, err
 		}
 		o.Scripts = c.symbols.Scripts()
 		o.Board = c.symbols.Files.Board()

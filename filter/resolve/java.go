@@ -255,11 +255,11 @@ func (j *Java) State() match.When {
 	return 0
 }
 
-// Look has the places of maps searched, if that has not happened: a line may be of Java.
+// Look has the places of maps searched, if that has not happened: a line may be of Java. Where that takes longer than a log may be held, a later
+// call finds what was found.
 func (j *Java) Look(ctx context.Context) {
-	if !j.looked {
+	if !j.looked && j.maps.Looked(ctx) {
 		j.looked, j.known = true, nil
-		j.maps.Any(ctx)
 	}
 }
 

@@ -150,7 +150,7 @@ func (o *Options) takePackages() {
 // Java returns the maps that give names of Java back: those that the user names, and those in the places of symbols. It must be
 // called before Source, which takes maps among the symbols for files of another kind.
 func (o *Options) Java(ctx context.Context) (*javamap.Maps, error) {
-	files := javamap.Options{Files: slices.Clone(o.Maps), Problem: o.warn}
+	files := javamap.Options{Files: slices.Clone(o.Maps), Wait: o.Files.Wait, Problem: o.warn}
 	if kept := o.kept(); kept != nil {
 		files.Cache = kept
 	}

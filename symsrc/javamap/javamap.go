@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/retrace"
@@ -22,6 +23,8 @@ type Options struct {
 	Files []string
 	// Places are files and directories that may hold maps.
 	Places []string
+	// Wait bounds how long all calls together wait for the search of the places, which then goes on; 0 is no bound.
+	Wait time.Duration
 	// Cache keeps the indexes of maps; nil keeps none.
 	Cache retrace.Cache
 	// Problem, if not nil, is called with what is wrong with a file.
@@ -48,6 +51,10 @@ type Maps struct {
 	// begun is set once LookAhead searches the places, and ended once they are searched.
 	begun, ended atomic.Bool
 	found        []*candidate
+	// over is closed with ended. enough is the end of Options.Wait, from the first call that waits.
+	over    chan struct{}
+	waiting sync.Once
+	enough  time.Time
 
 	mu     sync.Mutex // of what follows, and of found
 	byID   map[string]search
@@ -66,7 +73,7 @@ const maxIDs = 1 << 10
 
 // New opens the maps that are named. Its error is a *symsrc.OptionError.
 func New(ctx context.Context, o Options) (*Maps, error) {
-	m := &Maps{opt: o, byID: map[string]search{}}
+	m := &Maps{opt: o, byID: map[string]search{}, over: make(chan struct{})}
 	for _, path := range o.Files {
 		c := &candidate{path: path}
 		if isArchive(path) {
@@ -108,13 +115,38 @@ func (m *Maps) Named() []*Map { return m.named }
 // MayFind reports whether there are places that may hold maps.
 func (m *Maps) MayFind() bool { return len(m.opt.Places) > 0 }
 
-// look has the places searched once.
-func (m *Maps) look(ctx context.Context) []*candidate {
+// look has the places searched once, and returns the maps there. all is false, and there are none, if that takes longer than it may.
+func (m *Maps) look(ctx context.Context) (found []*candidate, all bool) {
+	if m.opt.Wait == 0 {
+		m.lookNow(ctx)
+		return m.found, true
+	}
+	m.waiting.Do(func() { m.enough = time.Now().Add(m.opt.Wait) })
+	if !m.LookAhead(context.WithoutCancel(ctx)) {
+		select {
+		case <-m.over:
+		case <-ctx.Done():
+			return nil, false
+		case <-time.After(time.Until(m.enough)):
+			return nil, false
+		}
+	}
+	return m.found, true
+}
+
+// lookNow has the places searched once.
+func (m *Maps) lookNow(ctx context.Context) {
 	m.once.Do(func() {
 		m.found = m.find(ctx)
 		m.ended.Store(true)
+		close(m.over)
 	})
-	return m.found
+}
+
+// Looked has the places searched, and reports whether they have been. It returns false if that takes longer than Options.Wait.
+func (m *Maps) Looked(ctx context.Context) bool {
+	_, all := m.look(ctx)
+	return all
 }
 
 // LookAhead has the places searched in the background, if they were not yet, and reports whether that is done.
@@ -123,23 +155,26 @@ func (m *Maps) LookAhead(ctx context.Context) (done bool) {
 		return true
 	}
 	if !m.begun.Swap(true) {
-		go m.look(ctx)
+		go m.lookNow(ctx)
 	}
 	return false
 }
 
 // Any reports whether there are maps in the places, which are searched by the first call.
-func (m *Maps) Any(ctx context.Context) bool { return len(m.look(ctx)) > 0 }
+func (m *Maps) Any(ctx context.Context) bool {
+	found, _ := m.look(ctx)
+	return len(found) > 0
+}
 
 // maxOpen bounds the maps that are compared with a trace that names none.
 const maxOpen = 32
 
 // Found returns the maps in the places.
 func (m *Maps) Found(ctx context.Context) []*Map {
-	found := m.look(ctx)
+	found, all := m.look(ctx)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.all {
+	if m.all || !all {
 		return m.opened
 	}
 	m.all = true
@@ -165,13 +200,15 @@ func (m *Maps) ByID(ctx context.Context, id string) (found *Map, files *symsrc.F
 	if len(m.byID) >= maxIDs {
 		clear(m.byID)
 	}
-	s := m.search(ctx, id)
-	m.byID[id] = s
+	s, all := m.search(ctx, id)
+	if all {
+		m.byID[id] = s
+	}
 	return s.m, s.files
 }
 
-// search looks for the map of an ID.
-func (m *Maps) search(ctx context.Context, id string) search {
+// search looks for the map of an ID. all is false if the places were not searched yet.
+func (m *Maps) search(ctx context.Context, id string) (s search, all bool) {
 	files := &symsrc.Files{ElfStatus: symsrc.NotFound, DebugStatus: symsrc.NotFound, Note: "no map of this ID was found"}
 	lacks := func(path, own string) {
 		if own == "" {
@@ -183,26 +220,29 @@ func (m *Maps) search(ctx context.Context, id string) search {
 	}
 	for _, one := range m.named {
 		if one.Header().ID == id {
-			return search{one, one.verified}
+			return search{one, one.verified}, true
 		}
 		lacks(one.Path, one.Header().ID)
 	}
-	for _, c := range m.look(ctx) {
+	found, all := m.look(ctx)
+	for _, c := range found {
 		if c.id == id {
 			if one := m.open(ctx, c); one != nil {
-				return search{one, one.verified}
+				return search{one, one.verified}, true
 			}
 		}
 		lacks(c.name(), c.id)
 	}
 	switch {
+	case !all:
+		files.Note = "maps are still being searched for"
 	case len(m.named) > 0 && m.named[0].Header().ID == "":
-		return search{m.named[0], m.named[0].Files}
+		return search{m.named[0], m.named[0].Files}, all
 	case len(m.named) > 0:
 		files.ElfStatus, files.DebugStatus = symsrc.MismatchBuildID, symsrc.MismatchBuildID
 		files.Elf, files.Note = m.named[0].Path, fmt.Sprintf("%s is of another build: %s", m.named[0].Name(), files.Lacked[0])
 	case !m.MayFind():
 		files.Note = "no map was named, and there is no place to look for one"
 	}
-	return search{nil, files}
+	return search{nil, files}, all
 }

@@ -171,3 +171,27 @@ func TestKept(t *testing.T) {
 		t.Error("the index of a map is read that may still change")
 	}
 }
+
+// TestWait holds that a search which takes longer than it is waited for goes on, and that nothing is remembered of what it had not found yet.
+func TestWait(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "mapping.txt"), []byte(text("abc")))
+	maps, err := javamap.New(t.Context(), javamap.Options{Places: []string{dir}, Wait: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for looked := false; ; {
+		one, files := maps.ByID(t.Context(), "abc")
+		if one == nil && (looked || !strings.Contains(files.Note, "still being searched for")) {
+			t.Fatalf("searched: %v; %+v", looked, files)
+		}
+		if looked {
+			break
+		}
+		maps.Found(t.Context())
+		looked = maps.Looked(t.Context())
+	}
+	if all := maps.Found(t.Context()); len(all) != 1 || !maps.Any(t.Context()) {
+		t.Errorf("%d maps", len(all))
+	}
+}
