@@ -212,6 +212,12 @@ var abiEnd = []byte("::")
 // identifiedEnd finds the end of the path at start that closedID's build ID follows, perhaps after a function in parentheses; 0 where none
 // does.
 func (s *Search) identifiedEnd(b []byte, start int) int {
+	if s.closedIDs == unsearched {
+		s.closedIDs = closedIDs(s.line)
+	}
+	if s.closedIDs == absent {
+		return 0
+	}
 	for i := start; i < len(b) && b[i] != '\t' && s.spend(1); i++ {
 		if b[i] != '(' && b[i] != '[' {
 			continue
@@ -230,6 +236,16 @@ func (s *Search) identifiedEnd(b []byte, start int) int {
 		}
 	}
 	return 0
+}
+
+// closedIDs reports whether a line holds a build ID that closedID reads.
+func closedIDs(line []byte) presence {
+	for at := range line {
+		if _, _, ok := closedID(line, at); ok {
+			return present
+		}
+	}
+	return absent
 }
 
 // closing returns the end of the balanced parenthesis that opens at b[i], the end of the text where it was cut off before it

@@ -29,6 +29,8 @@ type Search struct {
 	exception listed
 	// sentence is whether the line holds a word that begins a sanitizer's sentence.
 	sentence presence
+	// closedIDs is whether it holds a build ID that closedID reads.
+	closedIDs presence
 }
 
 // listed says whether the address at an offset is one of a list.
@@ -66,7 +68,7 @@ func (s *Search) Reset(line []byte) {
 		}
 		s.ahead[number].found, s.ahead[number].clear = false, 0
 	}
-	s.sentence = unsearched
+	s.sentence, s.closedIDs = unsearched, unsearched
 	s.left = leastLook + lookPerByte*len(line)
 }
 
@@ -97,8 +99,8 @@ const (
 	// minFrame is the length of the shortest frame in bytes, `pc=0x1`.
 	minFrame = 6
 	// leastLook and lookPerByte bound the bytes that readers look at to tell a frame: some look back or ahead by maxModule. What
-	// logs hold takes a thirtieth of that (TestLook).
-	leastLook   = 1 << 14
+	// logs hold takes a tenth of that (TestLook).
+	leastLook   = 1 << 12
 	lookPerByte = 8
 )
 

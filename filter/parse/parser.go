@@ -13,6 +13,8 @@
 package parse
 
 import (
+	"unsafe"
+
 	"qss-filter/filter/frame"
 	"qss-filter/filter/prefix"
 )
@@ -30,6 +32,7 @@ type Parser struct {
 	// Quoted is set inside a JSON string.
 	Quoted bool
 	search frame.Search
+	found  found
 	line   Line
 	whole  []byte // the text of a part after what has left of the parts before it
 	// strip and unquoted are texts without escapes. stripPos and unquotedPos are the offsets of their bytes in the text.
@@ -42,5 +45,5 @@ type Parser struct {
 
 // Footprint returns how many bytes of memory the parser keeps between lines.
 func (p *Parser) Footprint() int {
-	return cap(p.unquoted) + cap(p.strip) + cap(p.whole) + 4*(cap(p.stripPos)+cap(p.unquotedPos))
+	return cap(p.unquoted) + cap(p.strip) + cap(p.whole) + cap(p.found.text) + cap(p.found.frames)*int(unsafe.Sizeof(frame.Frame{})) + 4*(cap(p.stripPos)+cap(p.unquotedPos))
 }
