@@ -112,11 +112,14 @@ func (f *Filter) resolveElement(ctx context.Context, t *resolve.Thread, l *parse
 
 // warnRefused warns of the first frame whose file is not used, since nothing proves it. Of files that a user has pointed at, more was said.
 func (f *Filter) warnRefused(a *resolve.Answer) {
-	if a == nil || a.Refused == "" || f.said[refutedCause(a.Files())] {
+	if a == nil || a.Refused == "" || f.hasSaid(refused) || f.said[refutedCause(a.Files())] {
 		return
 	}
-	f.warn("refused", fmt.Sprintf("line %d: %s stays as it is: %s", f.line, a.Module.Shown, a.Refused))
+	f.warn(refused, fmt.Sprintf("line %d: %s stays as it is: %s", f.line, a.Module.Shown, a.Refused))
 }
+
+// refused is the cause of warnRefused.
+const refused = "refused"
 
 // warnOther warns of the first frame of Java whose map is of another build.
 func (f *Filter) warnOther(a *resolve.Answer) {

@@ -39,11 +39,16 @@ const (
 
 // warn warns of one cause, once.
 func (m *messages) warn(cause, message string) {
-	if m.tell == nil || m.said[cause] || len(m.said) >= maxCauses {
+	if m.hasSaid(cause) {
 		return
 	}
 	m.said[cause] = true
 	m.tell(message)
+}
+
+// hasSaid reports whether nothing more is said of a cause.
+func (m *messages) hasSaid(cause string) bool {
+	return m.tell == nil || m.said[cause] || len(m.said) >= maxCauses
 }
 
 // refuted says that the log is not of the build that the user has pointed at, once for each file.

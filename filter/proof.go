@@ -3,6 +3,7 @@ package filter
 import (
 	"bytes"
 	"context"
+	"iter"
 	"time"
 
 	"qss-filter/filter/frame"
@@ -174,22 +175,21 @@ func (h *proving) read(ctx context.Context, line []byte, number int) (found find
 
 // segment is the same for a segment of a thread.
 func (h *proving) segment(ctx context.Context, t *resolve.Thread, l *parse.Line, number int) (found finding, needs bool) {
-	frames := h.frames(l)
-	if _, opens := frame.OpensHostFrame(l.Text); opens && len(frames) == 0 {
-		if stack := h.stacks[t]; stack != nil {
-			stack.Pass(number)
-		}
-		found = ofStack
-	}
-	for _, fr := range frames {
-		stack := h.stackOf(ctx, t, number, &fr)
+	for fr := range h.frames(l) {
+		stack := h.stackOf(ctx, t, number, fr)
 		if stack == nil {
 			return endsStack, needs
 		}
 		found = ofStack
-		if h.f.resolver.Proofs.Add(ctx, stack, t, number, l.Text, &fr) {
+		if h.f.resolver.Proofs.Add(ctx, stack, t, number, l.Text, fr) {
 			needs = true
 		}
+	}
+	if _, opens := frame.OpensHostFrame(l.Text); opens && found != ofStack {
+		if stack := h.stacks[t]; stack != nil {
+			stack.Pass(number)
+		}
+		found = ofStack
 	}
 	switch {
 	case needs && h.open == nil:
@@ -203,19 +203,21 @@ func (h *proving) segment(ctx context.Context, t *resolve.Thread, l *parse.Line,
 }
 
 // frames returns the frames of a segment that may be of a stack.
-func (h *proving) frames(l *parse.Line) (frames []parse.Frame) {
-	if l.HasMarkup() {
-		if fr, ok := element(l.Text); ok {
-			frames = append(frames, fr)
+func (h *proving) frames(l *parse.Line) iter.Seq[*parse.Frame] {
+	return func(yield func(*parse.Frame) bool) {
+		if l.HasMarkup() {
+			if fr, ok := element(l.Text); ok {
+				yield(&fr)
+			}
+			return
 		}
-		return frames
-	}
-	for _, fr := range h.f.readFrames(l.Segment, true) {
-		if fr.Shape != frame.Pair && !fr.Data {
-			frames = append(frames, fr)
+		frames := h.f.readFrames(l.Segment, true)
+		for i := range frames {
+			if fr := &frames[i]; fr.Shape != frame.Pair && !fr.Data && !yield(fr) {
+				return
+			}
 		}
 	}
-	return frames
 }
 
 // element returns the frame that the first element of a text is.

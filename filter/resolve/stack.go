@@ -106,7 +106,7 @@ func (s *Proofs) Add(ctx context.Context, to *Stack, t *Thread, line int, text [
 	held := s.answers.holds(ctx, at.q)
 	at.asked = at.asked && held
 	to.process, to.line, to.number, to.numbered = t.Process, line, fr.Number, !fr.Num.Empty()
-	to.interrupted = !held || namesTrampoline(fr.HintText) || bytes.Contains(text, handlerCalled) || bytes.Contains(fr.ModuleText, vdso)
+	to.interrupted = !held || namesTrampoline(fr.HintText) || handlerBeside(text, fr.Whole) || bytes.Contains(fr.ModuleText, vdso)
 	if at.asked && at.q.mod.BuildID == "" && (!to.numbered || s.mayRefute(at.q.mod)) {
 		at.answer = s.answers.ask(ctx, at.q)
 	}

@@ -34,6 +34,14 @@ func namesTrampoline(hint []byte) bool {
 // handlerCalled is what gdb writes in place of the frame of a signal trampoline.
 var handlerCalled = []byte("<signal handler called>")
 
+// besideFrame is how far from a frame words stand that are about it, in bytes: a line may hold thousands of frames.
+const besideFrame = 64
+
+// handlerBeside reports whether gdb's words stand at a frame of a text.
+func handlerBeside(text []byte, fr frame.Span) bool {
+	return bytes.Contains(text[max(0, fr.Start-besideFrame):min(len(text), fr.End+besideFrame)], handlerCalled)
+}
+
 // above says what the frame before may have been, in a stack that a signal handler may have printed.
 type above uint8
 
