@@ -33,7 +33,7 @@ func readDart(s *Search, line []byte, at, _ int, f *Frame) bool {
 			Offset: off, Base: FromSymbol, Space: symsrc.Linked, Convention: Raw}
 		return true
 	}
-	if ok && scan.Has(line, e, " in ") && bytes.Contains(line[e:], []byte(dartSymbol)) { // the answer
+	if ok && scan.Has(line, e, " in ") && bytes.Contains(line[e:min(len(line), e+maxModule)], []byte(dartSymbol)) { // the answer
 		*f = Frame{Whole: span(at, e), Num: span(at+1, numEnd), Number: n, Addr: span(start, e), Convention: Raw}
 		f.answer(s, line, e)
 		return true

@@ -163,7 +163,7 @@ type faultMapping struct {
 }
 
 func (m *faultMapping) read(s *Search, line []byte, i int) (ok bool) {
-	open := bytes.IndexByte(line[i:], '[')
+	open := bytes.IndexByte(line[i:min(len(line), i+maxToken+1)], '[')
 	if open <= 0 || open > maxToken {
 		return false
 	}

@@ -13,7 +13,7 @@ import (
 // It looks like gdb's, but the offset counts from the function, and all addresses are those of backtrace() (printBacktrace in its
 // src/App/Application.cpp, until 2025).
 func readFreeCAD(s *Search, line []byte, at, from int, f *Frame) bool {
-	if bytes.IndexByte(line[at:], '+') < 0 || !s.spendFast(len(line)-at) || !readGDB(s, line, at, from, f) || f.Module.Empty() {
+	if !s.spendFast(len(line)-at) || bytes.IndexByte(line[at:], '+') < 0 || !readGDB(s, line, at, from, f) || f.Module.Empty() {
 		return false
 	}
 	plus := f.Module.Start + s.lastIndexByte(f.Module.Of(line), '+')

@@ -209,17 +209,20 @@ type topFrame struct {
 // summed returns the rule of an address in a line of the thread. The summary of a report has that of its first frame.
 func (t *Thread) summed(line []byte, addr uint64, module []byte, rule Rule) Rule {
 	e := &t.Emitter
-	if e.headline == noHeadline || !bytes.Contains(line, SummaryWord) {
-		if e.headline != noHeadline && !e.begun && e.top == nil {
-			e.top = &topFrame{addr, string(module), rule}
+	switch {
+	case e.headline == noHeadline:
+	case bytes.Contains(line[:min(len(line), maxHead)], SummaryWord):
+		if e.top != nil && e.top.addr == addr && e.top.module == string(module) {
+			return e.top.rule
 		}
-		return rule
-	}
-	if e.top != nil && e.top.addr == addr && e.top.module == string(module) {
-		return e.top.rule
+	case !e.begun && e.top == nil:
+		e.top = &topFrame{addr, string(module), rule}
 	}
 	return rule
 }
+
+// maxHead is how far the word of a summary is from the beginning of its line at most, in bytes: a line may hold thousands of frames.
+const maxHead = 1 << 10
 
 // end notes that what the headline said holds no longer.
 func (e *emitter) end() { e.headline, e.fault, e.once, e.begun = noHeadline, false, false, false }

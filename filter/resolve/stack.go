@@ -202,7 +202,7 @@ func (s *Stack) site(text []byte, fr *parse.Frame) site {
 		at.called = !s.interrupted && fr.Convention != frame.Exact && (fr.Num.Empty() || s.sites[last].number+1 == fr.Number)
 	}
 	if fr.Done || fr.Shape == frame.NumberOnly {
-		at.name = said(text)
+		at.name = said(text[:min(len(text), fr.Whole.End+maxSaid)])
 	} else {
 		at.name, at.offset, at.has = parse.SplitHint(fr.HintText)
 	}
@@ -220,6 +220,9 @@ func (s *Proofs) mayRefute(m *Module) bool {
 
 // inWord stands before the functions of sanitizers.
 var inWord = []byte(" in ")
+
+// maxSaid bounds what a log says behind a frame of its function, in bytes: a line may hold thousands of frames.
+const maxSaid = 4 << 10
 
 // said returns the function of a frame that the log names: `#1 0x40 in f(int) /src/f.c:12`, `#1 0x40 in f (n=1) at f.c:12`, or
 // `#1 0x40 in f src/f.c:12 <application>+0x40`. It is "" if the log names none.

@@ -38,6 +38,47 @@ var wordCases = []oneCase{
 			return fmt.Sprintf("11-21 10:%02d:%02d.%03d  1201  %d I app     : %s", i/60%60, i%60, i%1000, 1201+i%7, serverLine(rng, i))
 		})
 	}, throughPipe},
+	{"long-lines", "each sample of a frame over and over in a line, and in lines of 4 KB", writeLong, func(log string, _ *libc) []command {
+		read := func(name, log string) command {
+			return command{name: name, argv: []string{"qss-filter", "--no-cache"}, input: log}
+		}
+		short := read("qss-filter in short lines", log+shortEnd)
+		short.goal = goal{times: 0.5}
+		return []command{read("qss-filter", log), short}
+	}},
+}
+
+// frameSamples has lines with frames of all formats, each behind a bar.
+const frameSamples = "filter/frame/testdata/frames.txt"
+
+// shortEnd ends the path of a log in shorter lines.
+const shortEnd = ".short"
+
+// writeLong writes each sample of a frame over and over, in one line of up to 1 MB each, and the same in lines of 4 KB.
+func writeLong(path string, _ *libc) error {
+	text, err := os.ReadFile(frameSamples)
+	if err != nil {
+		return err
+	}
+	var samples []string
+	for line := range strings.Lines(string(text)) {
+		if sample, ok := strings.CutPrefix(strings.TrimSpace(line), "|"); ok {
+			samples = append(samples, sample+" ")
+		}
+	}
+	size := min(*mb*1000*1000/len(samples), 1_000_000)
+	var long, short []byte
+	for _, sample := range samples {
+		line := strings.Repeat(sample, size/len(sample)+1)[:size-1]
+		long = append(append(long, line...), '\n')
+		for part := range slices.Chunk([]byte(line), 4000) {
+			short = append(append(short, part...), '\n')
+		}
+	}
+	if err := os.WriteFile(path, long, 0o644); err != nil {
+		return err
+	}
+	return os.WriteFile(path+shortEnd, short, 0o644)
 }
 
 func serverLine(rng *rand.Rand, i int) string {
