@@ -202,7 +202,7 @@ func (s *Stack) site(text []byte, fr *parse.Frame) site {
 		at.called = !s.interrupted && fr.Convention != frame.Exact && (fr.Num.Empty() || s.sites[last].number+1 == fr.Number)
 	}
 	if fr.Done || fr.Shape == frame.NumberOnly {
-		at.name = said(text[:min(len(text), fr.Whole.End+maxSaid)])
+		at.name = said(text[fr.Whole.Start:min(len(text), fr.Whole.End+maxSaid)])
 	} else {
 		at.name, at.offset, at.has = parse.SplitHint(fr.HintText)
 	}
