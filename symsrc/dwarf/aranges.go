@@ -133,6 +133,23 @@ func (x *unitIndex) unitFor(addr uint64) *Unit {
 	return u
 }
 
+// RangeStart returns the start of the range, around an address, of the unit that covers it. It returns false if there is none.
+func (d *Data) RangeStart(addr uint64) (start uint64, ok bool) {
+	x := &d.index
+	x.unitFor(addr) // the first lookup builds no tables
+	if x.unitFor(addr) == nil {
+		return 0, false
+	}
+	for _, t := range [...]*rangeTable{&x.aranges, &x.roots} {
+		if t.ready.Load() {
+			if i := t.search(addr); i >= 0 {
+				return t.ranges[i].Lo, true
+			}
+		}
+	}
+	return 0, false
+}
+
 // search returns the index of the range that covers the address, or −1. The ranges are sorted.
 func (t *rangeTable) search(addr uint64) int {
 	i, j := 0, len(t.ranges)

@@ -2,6 +2,7 @@ package object_test
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -12,10 +13,8 @@ import (
 	"qss-filter/symsrc/object"
 )
 
-// TestLabels names code after labels within functions as eu-addr2line does: after the function. Compilers emit such labels for MIPS16,
-// and authors in inline assembly.
-func TestLabels(t *testing.T) {
-	const text = `
+// labeledSource has a function with labels in it, and a label that stands alone.
+const labeledSource = `
 volatile int V;
 __attribute__((noinline)) int labeled(int a) {
   V += a;
@@ -24,14 +23,18 @@ __attribute__((noinline)) int labeled(int a) {
   __asm__ volatile(".globl outer_label\nouter_label: nop");
   return V ^ 5;
 }
-__asm__(".text\nalone: .globl alone\nnop\nnop");
+__asm__(".section .text.alone,\"ax\"\nalone: .globl alone\nnop\nnop\n.text");
 int main(int c, char **v) { return labeled(c); }
 `
+
+// TestLabels names code after labels within functions as eu-addr2line does: after the function. Compilers emit such labels for MIPS16,
+// and authors in inline assembly.
+func TestLabels(t *testing.T) {
 	for _, command := range [][]string{{"gcc", "-O1"}, {"gcc", "-O1", "-g"}, {"clang-22", "-O2", "-g"}} {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "a.out")
 		cmd := exec.Command(command[0], append(command[1:], "-x", "c", "-", "-o", path)...)
-		cmd.Stdin = strings.NewReader(text)
+		cmd.Stdin = strings.NewReader(labeledSource)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Logf("%v is skipped: %v: %s", command, err, out)
 			continue
@@ -68,6 +71,60 @@ int main(int c, char **v) { return labeled(c); }
 				}
 			}
 			first.Close()
+		}
+	}
+}
+
+// TestStrippedFunction removes the symbol of a function. The symbol before it, of the C library's start files, has no size, and is not
+// the function's: its name is in the debug information, or unknown where that is missing.
+func TestStrippedFunction(t *testing.T) {
+	for _, command := range [][]string{{"gcc", "-g"}, {"gcc", "-gdwarf-4"}, {"clang-22", "-g"}, {"gcc", "-g", "-gsplit-dwarf"}, {"clang-22", "-g", "-gsplit-dwarf"}} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "a.out")
+		cmd := exec.Command(command[0], append(command[1:], "-O1", "-x", "c", "-", "-c", "-o", "a.o")...)
+		cmd.Dir, cmd.Stdin = dir, strings.NewReader(labeledSource)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Logf("%v is skipped: %v: %s", command, err, out)
+			continue
+		}
+		if out, err := exec.Command("gcc", filepath.Join(dir, "a.o"), "-o", path).CombinedOutput(); err != nil {
+			t.Skipf("gcc: %v: %s", err, out)
+		}
+		s := functions(t, path)["labeled"]
+		if out, err := exec.Command("objcopy", "--strip-symbol=labeled", path).CombinedOutput(); err != nil {
+			t.Skipf("objcopy: %v: %s", err, out)
+		}
+		names := func() map[string]bool {
+			found, err := locate.New(locate.Options{Objects: []string{path}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			src := object.NewSource(found)
+			defer src.Close()
+			all := make(map[string]bool)
+			for i := range s.Size {
+				for _, f := range src.Frames(t.Context(), symsrc.Addr{Module: symsrc.Module{Name: path}, Offset: s.Value + i}).Frames {
+					all[f.Func] = true
+				}
+			}
+			return all
+		}
+		if got := names(); len(got) != 1 || !got["labeled"] {
+			t.Errorf("%v: the names are %v", command, got)
+		}
+		split, err := filepath.Glob(filepath.Join(dir, "*.dwo"))
+		if err != nil || len(split) == 0 {
+			continue
+		}
+		for _, name := range split {
+			if err := os.Remove(name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for name := range names() {
+			if name != "" && name != "inner_label" && name != "outer_label" {
+				t.Errorf("%v: without its .dwo file, a name is %q", command, name)
+			}
 		}
 	}
 }
