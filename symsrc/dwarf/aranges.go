@@ -33,13 +33,13 @@ type rangeTable struct {
 	units              []atomic.Pointer[Unit] // the unit of each range, set by the first lookup
 }
 
-// onlyUnit returns the unit that covers the address. It returns false if none or several do.
-func (t *rangeTable) onlyUnit(addr uint64) (unit int, ok bool) {
+// onlyUnit returns the unit that covers the address. It returns false if none or several do, or if its code may be discarded.
+func (t *rangeTable) onlyUnit(f *Data, addr uint64) (unit int, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for i := range t.ranges {
 		if a := &t.ranges[i]; a.Covers(addr) {
-			if ok && a.unit != unit {
+			if ok && a.unit != unit || f.addressing.IsDoubtful(a.Lo) {
 				return 0, false
 			}
 			unit, ok = a.unit, true
@@ -49,11 +49,14 @@ func (t *rangeTable) onlyUnit(addr uint64) (unit int, ok bool) {
 }
 
 // sort sorts the ranges and makes them disjoint, once.
-func (t *rangeTable) sort(limits *budget.File) {
+func (t *rangeTable) sort(f *Data) {
 	t.sortOnce.Do(func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		t.ranges = disjointRanges(t.ranges, limits)
+		if !f.rules.Overlaps {
+			t.ranges = withoutDiscarded(&f.addressing, t.ranges, func(a *arange) (*elf.Span, int) { return &a.Span, a.unit })
+		}
+		t.ranges = disjointRanges(t.ranges, f.budget)
 		t.units = make([]atomic.Pointer[Unit], len(t.ranges))
 		t.ready.Store(true)
 	})
@@ -61,7 +64,7 @@ func (t *rangeTable) sort(limits *budget.File) {
 
 // unitOf returns the unit that covers the address, or nil if that unit cannot be read. It returns false if no unit covers it.
 func (t *rangeTable) unitOf(f *Data, addr uint64) (*Unit, bool) {
-	t.sort(f.budget)
+	t.sort(f)
 	i := t.search(addr)
 	if i < 0 {
 		return nil, false
@@ -92,7 +95,11 @@ func (x *unitIndex) unitFor(addr uint64) *Unit {
 	if !x.aranges.touched.Load() && x.aranges.touched.CompareAndSwap(false, true) {
 		found, n := 0, 0
 		x.readAranges(func(a arange) {
-			if a.Covers(addr) && (n == 0 || a.unit != found) {
+			switch {
+			case !a.Covers(addr):
+			case f.addressing.IsDoubtful(a.Lo):
+				n += 2
+			case n == 0 || a.unit != found:
 				found = a.unit
 				n++
 			}
@@ -118,12 +125,29 @@ func (x *unitIndex) unitFor(addr uint64) *Unit {
 	roots := &x.roots
 	roots.readOnce.Do(func() { roots.ranges = x.readRoots() })
 	if !roots.touched.Load() && roots.touched.CompareAndSwap(false, true) {
-		if off, ok := roots.onlyUnit(addr); ok {
+		if off, ok := roots.onlyUnit(f, addr); ok {
 			return f.unitAt(off)
 		}
 	}
 	u, _ := roots.unitOf(f, addr)
 	return u
+}
+
+// RangeStart returns the start of the range, around an address, of the unit that covers it. It returns false if there is none.
+func (d *Data) RangeStart(addr uint64) (start uint64, ok bool) {
+	x := &d.index
+	x.unitFor(addr) // the first lookup builds no tables
+	if x.unitFor(addr) == nil {
+		return 0, false
+	}
+	for _, t := range [...]*rangeTable{&x.aranges, &x.roots} {
+		if t.ready.Load() {
+			if i := t.search(addr); i >= 0 {
+				return t.ranges[i].Lo, true
+			}
+		}
+	}
+	return 0, false
 }
 
 // search returns the index of the range that covers the address, or −1. The ranges are sorted.
@@ -274,7 +298,7 @@ func (d *Data) Boundaries(add func(...uint64)) {
 	x := &d.index
 	x.unitFor(0) // the first lookup builds no tables
 	x.unitFor(0)
-	x.roots.sort(d.budget)
+	x.roots.sort(d)
 	for _, t := range [...]*rangeTable{&x.aranges, &x.roots} {
 		for _, r := range t.ranges {
 			add(r.Lo, r.Hi)

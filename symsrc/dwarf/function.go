@@ -33,6 +33,9 @@ type functionSpan struct {
 	call     int32 // the index of the innermost inlined call plus 1; −1 if there is none, 0 if the tree of calls has to be searched
 }
 
+// owned returns the range and the index of its function.
+func (s *functionSpan) owned() (*elf.Span, int) { return &s.Span, int(s.function) }
+
 // Subprograms are either children of the unit and its namespaces, which suffices for most addresses, or nested in types and other
 // functions. There is an index of each kind. The order of the search must not depend on earlier queries.
 const (
@@ -48,7 +51,7 @@ func (u *Unit) functionAt(addr uint64, first bool) (f *function, at functionSpan
 		x := u.functions[kind].Load()
 		if x == nil && first && kind == topLevel {
 			s := functionScan{pc: addr, die: -1, overlaps: u.f.rules.Overlaps}
-			if u.scanFunctions(&s, false); !u.overlaps(s.tombstone) {
+			if u.scanFunctions(&s, false); !s.tombstone && !u.overlaps(false) {
 				if s.die >= 0 {
 					return &function{die: s.die}, functionSpan{Span: elf.Span{Lo: s.lo}}
 				}
@@ -111,6 +114,7 @@ func (u *Unit) indexFunctions(kind int) *functionIndex {
 	if u.overlaps(s.tombstone) {
 		x.spans = resolveOverlaps(u.entriesOf(x), u.f.budget)
 	} else {
+		x.spans = withoutDiscarded(&u.f.addressing, x.spans, (*functionSpan).owned)
 		x.spans = disjointFunctions(x.spans, u.f.budget)
 	}
 	u.functions[kind].Store(x)

@@ -380,6 +380,12 @@ func (u *Unit) Frames(addr uint64, outerName, short bool) []symsrc.Frame {
 	return frames
 }
 
+// FunctionStart returns the start of the range, around an address, of the function that covers it. It returns false if there is none.
+func (u *Unit) FunctionStart(addr uint64) (start uint64, ok bool) {
+	fn, in := u.body().functionAt(addr, false)
+	return in.Lo, fn != nil
+}
+
 // nameOfCall returns the name of an inlined function.
 func (u *Unit) nameOfCall(c *call, short bool) *names.Name {
 	if short {

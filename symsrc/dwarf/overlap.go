@@ -135,3 +135,37 @@ func (p *addressMap) disjoint() (out []functionSpan) {
 func (u *Unit) overlaps(tombstone bool) bool {
 	return u.f.rules.Overlaps && (tombstone || u.skeleton().f.elf.Type == stdelf.ET_REL)
 }
+
+// withoutDiscarded cuts the ranges that begin where linkers move discarded code, in a file that has code there. Code that is really
+// there ends before any other range begins. If several owners have such a range, nothing says whose code it is, and it removes all of
+// them. of returns the range and the owner of an item.
+func withoutDiscarded[T any](in *elf.Addressing, all []T, of func(*T) (*elf.Span, int)) []T {
+	if !in.IsDoubtful(0) {
+		return all
+	}
+	next, owner, owners := ^uint64(0), 0, 0
+	for i := range all {
+		switch s, own := of(&all[i]); {
+		case !in.IsDoubtful(s.Lo):
+			next = min(next, s.Lo)
+		case owners == 0 || own != owner:
+			owner = own
+			owners++
+		}
+	}
+	if owners == 0 {
+		return all
+	}
+	n := 0
+	for i := range all {
+		if s, _ := of(&all[i]); in.IsDoubtful(s.Lo) {
+			if owners > 1 {
+				continue
+			}
+			s.Hi = min(s.Hi, next)
+		}
+		all[n] = all[i]
+		n++
+	}
+	return all[:n]
+}

@@ -213,7 +213,7 @@ func (t *lineTable) storeWith(f *Data, b []byte, run func([]byte, *rowSink)) *li
 	case all.byEnd:
 		slices.SortStableFunc(all.sequences, func(a, b sequence) int { return cmp.Compare(a.Hi, b.Hi) })
 	default:
-		all.pieces = firstSequences(all.sequences, f.budget)
+		all.pieces = firstSequences(all.sequences, &f.addressing, f.budget)
 	}
 	s.f, s.limits = nil, nil
 	f.hooks.Consumed(t.end - t.program)
@@ -222,14 +222,14 @@ func (t *lineTable) storeWith(f *Data, b []byte, run func([]byte, *rowSink)) *li
 
 // firstSequences returns, for the ranges covered by sequences, the first sequence in the file that covers them. The field function
 // is the index of the sequence.
-func firstSequences(sequences []sequence, limits *budget.File) []functionSpan {
+func firstSequences(sequences []sequence, in *elf.Addressing, limits *budget.File) []functionSpan {
 	last := int32(len(sequences) - 1)
 	limits.Hold(len(sequences) * spanWeight)
 	spans := make([]functionSpan, len(sequences))
 	for i, s := range sequences {
 		spans[i] = functionSpan{Span: s.Span, function: last - int32(i)} // reversed, because the last function counts
 	}
-	spans = disjointFunctions(spans, limits)
+	spans = disjointFunctions(withoutDiscarded(in, spans, (*functionSpan).owned), limits)
 	for i := range spans {
 		spans[i].function = last - spans[i].function
 	}
@@ -254,7 +254,7 @@ func (t *lineTable) positionAt(addr, scope uint64, first bool) (position, bool) 
 		t.run(u.f.line.UpTo(t.end), &s)
 		if r := &s.hit; !s.found {
 			return position{}, false
-		} else if r.line != 0 && s.regular && !(s.tombstone && u.f.rules.Overlaps) {
+		} else if r.line != 0 && s.regular && !(s.tombstone && (u.f.rules.Overlaps || u.f.addressing.IsDoubtful(0))) {
 			return position{file: r.file, line: r.line, col: r.col}, true
 		} // otherwise the answer depends on all rows
 	}

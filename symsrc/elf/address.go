@@ -334,11 +334,31 @@ func (t *SymbolTable) sort() {
 	if len(all) > 0 {
 		n++
 	}
+	n = t.removeLabels(all[:n])
 	t.sorted = symbolIndex{make([]uint64, n), make([]uint32, n)}
 	for i, s := range all[:n] {
 		t.sorted.addrs[i], t.sorted.entries[i] = s.addr, s.entry
 	}
 	t.cache = make([]uint32, n)
+}
+
+// removeLabels moves the symbols of a sorted table that are no labels within a function to the front, and returns their number: code after
+// a label is still that of the function.
+func (t *SymbolTable) removeLabels(all []addressedEntry) (n int) {
+	var around Span // the last function
+	for _, x := range all {
+		_, info := t.entryAddr(t.raw[int(x.entry)*t.entrySize():])
+		size := t.size(x.entry)
+		switch {
+		case isFunction(info) && size > 0:
+			around = Span{Lo: x.addr, Hi: x.addr + size}
+		case !t.unbounded && isLabel(info, size) && around.Covers(x.addr):
+			continue
+		}
+		all[n] = x
+		n++
+	}
+	return n
 }
 
 // SameCode returns the names of the functions that begin where a symbol of the table does and have its size, in the order of the table.
@@ -457,7 +477,9 @@ func (t *rawSymbols) SharedStarts() map[uint64]bool {
 // extends to the next symbol or to the end of its section.
 func (t *SymbolTable) At(addr uint64) (c Match, ok bool) {
 	if !t.touched.Load() && t.touched.CompareAndSwap(false, true) {
-		return t.scan(addr)
+		if c, ok, sure := t.scan(addr); sure {
+			return c, ok
+		}
 	}
 	t.once.Do(t.sort)
 	i := t.sorted.find(addr)
@@ -490,8 +512,8 @@ func (t *SymbolTable) At(addr uint64) (c Match, ok bool) {
 	return c, true
 }
 
-// scan is At without a sorted table.
-func (t *SymbolTable) scan(addr uint64) (c Match, ok bool) {
+// scan is At without a sorted table. It is not sure of a label, which may be one within a function.
+func (t *SymbolTable) scan(addr uint64) (c Match, ok, sure bool) {
 	var best symbol
 	var file, bestFile fileSymbol
 	several := false
@@ -507,16 +529,22 @@ func (t *SymbolTable) scan(addr uint64) (c Match, ok bool) {
 			window.Lo = s.addr
 		}
 	}, func(f fileSymbol) { file = f })
-	if best.index == 0 || !t.covers(&best, addr) {
-		return c, false
+	if best.index == 0 {
+		return c, false, true
+	}
+	_, info := t.entryAddr(t.raw[int(best.index)*t.entrySize():])
+	if !t.unbounded && isLabel(info, best.size) {
+		return c, false, false
+	}
+	if !t.covers(&best, addr) {
+		return c, false, true
 	}
 	c = Match{Name: t.table.At(t.nameOf(&best)), Start: best.addr, Size: best.size, Sized: best.size > 0, Several: several}
-	_, info := t.entryAddr(t.raw[int(best.index)*t.entrySize():])
 	c.Function = isFunction(info)
 	if best.local && bestFile.index != 0 {
 		c.File = t.str(bestFile.name)
 	}
-	return c, true
+	return c, true, true
 }
 
 // covers reports whether a symbol at or below the address extends to it.
@@ -540,6 +568,11 @@ type Match struct {
 	Function bool
 	// Several is set if other symbols begin at Start, too.
 	Several bool
+}
+
+// isLabel reports whether a symbol with the given st_info and size may be a label within a function, as assemblers make them.
+func isLabel(info byte, size uint64) bool {
+	return elf.SymType(info&15) == elf.STT_NOTYPE && size == 0
 }
 
 // isFunction reports whether a symbol with the given st_info is a function.

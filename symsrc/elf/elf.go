@@ -300,6 +300,9 @@ func (h *Addressing) IsTombstone(lo uint64) bool {
 	return !h.codeAtZero
 }
 
+// IsDoubtful reports whether code at lo may be discarded or not: the file has code where linkers move discarded code.
+func (h *Addressing) IsDoubtful(lo uint64) bool { return lo <= 1 && h.codeAtZero }
+
 // buildID returns the build ID, as a part of the file, from the note NT_GNU_BUILD_ID in a note section or a note segment. It returns
 // nil if there is none.
 func (f *File) buildID() []byte {

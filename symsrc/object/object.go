@@ -261,6 +261,7 @@ func (f *File) answer(addr uint64) []symsrc.Frame {
 	var frames []symsrc.Frame
 	origin := symsrc.SymbolOnly
 	if u, at := f.unitFor(addr); u != nil {
+		ok = ok && !f.endsBefore(&sym, u, at)
 		frames = u.Frames(at, !ok, false)
 		origin = symsrc.SymbolInUnit
 	}
@@ -275,6 +276,20 @@ func (f *File) answer(addr uint64) []symsrc.Frame {
 	outer := &frames[len(frames)-1]
 	outer.Func, outer.Linkage, outer.Origin = sym.Name.Demangled, sym.Name.Linkage, origin
 	return frames
+}
+
+// endsBefore reports whether a symbol without a size, which covers the address only as far as the symbol table says, is not that of the code
+// there: the debug information has a function whose symbol was stripped. That begins after the symbol, or the symbol is a label in it.
+// Symbols of Mach-O files have no sizes, and end where functions start.
+func (f *File) endsBefore(sym *elf.Match, u *dwarf.Unit, addr uint64) bool {
+	if sym.Sized || f.policy.symbolsOnly || f.objects.macho != nil {
+		return false
+	}
+	if start, ok := u.FunctionStart(addr); ok {
+		return start > sym.Start || start < sym.Start && !sym.Function
+	}
+	start, ok := f.dwarf.RangeStart(addr) // the functions may be in a file that is missing
+	return ok && start > sym.Start
 }
 
 // holdsCode reports whether there may be code at an address. Symbols of data without a size, such as __FRAME_END__, must not name code.

@@ -140,7 +140,7 @@ func (w *walker) describe(u *dwarf.Unit, lo, hi uint64) bool {
 		w.number++
 	}
 	w.p.Function = w.number
-	if ok {
+	if ok = ok && (u == nil || !f.endsBefore(&sym, u, lo)); ok {
 		w.p.Func, w.p.Start, w.p.Label, w.p.Shared = sym.Name.Demangled, sym.Start, !sym.Sized, w.shared[sym.Start]
 	}
 	return ok || w.at.Function != nil || w.p.File != ""

@@ -448,8 +448,10 @@ func (s *Symbolizer) place(f *symsrc.Frame, files *symsrc.Files) place {
 		p.function = ""
 	case p.function == "":
 		p.function = f.Func
-	case strings.HasSuffix(p.function, stub) && !s.opt.NoDemangle: // which llvm does not name
-		p.function = f.Func
+	case strings.HasSuffix(p.function, stub): // which llvm does not name, and which is no version
+		if !s.opt.NoDemangle {
+			p.function = f.Func
+		}
 	default:
 		p.function = s.demangled(symbolName(p.function, files))
 	}
