@@ -13,7 +13,7 @@ import (
 
 // slowly makes l's trees take until the test ends the reading of them, and what they had the last time until it says so.
 func slowly(l *Locator, before *index) (known, done func()) {
-	run := &indexRun{known: make(chan struct{}), done: make(chan struct{}), began: time.Now()}
+	run := &indexRun{known: make(chan struct{}), unpacked: make(chan struct{}), done: make(chan struct{}), began: time.Now()}
 	l.symbols.last = run
 	return func() {
 			run.before = before

@@ -65,6 +65,8 @@ type Options struct {
 	After time.Duration
 	// OnProblem, if not nil, is called once per cause with a problem of the search, such as a directory that cannot be read.
 	OnProblem func(msg string)
+
+	bundled bool // Symbols has bundles
 }
 
 // maxMemo bounds the remembered modules: a log of random names must not fill the memory.
@@ -137,6 +139,9 @@ func New(o Options) (*Locator, error) {
 	}{{"Symbols", o.Symbols}, {"BuildIDDirs", o.BuildIDDirs}, {"DebugRoots", o.DebugRoots},
 		{"BreakpadDirs", o.BreakpadDirs}, {"Rootfs", o.Rootfs}} {
 		for _, dir := range named.dirs {
+			if o.bundled && isFile(dir) {
+				continue
+			}
 			if err := readableDir(dir); err != nil {
 				return nil, wrong(named.field, err)
 			}
@@ -146,7 +151,13 @@ func New(o Options) (*Locator, error) {
 		root, _ := hostRoot(string(filepath.Separator))
 		l.roots = []string{root}
 	}
-	return l, l.indexObjects()
+	if err := l.indexObjects(); err != nil {
+		return nil, err
+	}
+	if o.bundled { // unpacking one takes so long that it does not begin with the first frame
+		l.symbols.run()
+	}
+	return l, nil
 }
 
 // wrong returns an error about a field of Options.
@@ -255,14 +266,21 @@ func (l *Locator) Find(ctx context.Context, m symsrc.Module) *symsrc.Files {
 // leastWait is how long a search is waited for after others have used up Options.Wait: one that need not read a tree is over by then.
 const leastWait = 5 * time.Millisecond
 
+// bundleWait is how long searches are waited for while a bundle is unpacked, which mostly takes seconds.
+const bundleWait = 50 * time.Millisecond
+
 // await waits for a search, or until ctx ends. It returns false if the search takes longer than it is waited for.
 func (l *Locator) await(ctx context.Context, r *remembered) bool {
 	if l.opt.Wait == 0 || r.over() {
 		return true
 	}
 	began := time.Now()
+	most := l.opt.Wait
+	if l.opt.bundled && !closedNow(l.symbols.run().unpacked) {
+		most = min(most, bundleWait)
+	}
 	l.mu.Lock()
-	most, late := max(l.opt.Wait-l.vain, leastWait), r.late
+	most, late := max(most-l.vain, leastWait), r.late
 	l.mu.Unlock()
 	if late {
 		return false
@@ -323,7 +341,8 @@ func (l *Locator) Hurry() {
 	l.hurry = true
 }
 
-// Await waits for searches that answers did not wait for, as Options.After says.
+// Await waits for searches that answers did not wait for, as Options.After says, after bundles have been unpacked: that is not begun anew
+// by each run.
 func (l *Locator) Await() {
 	l.mu.Lock()
 	late := l.late
@@ -331,6 +350,9 @@ func (l *Locator) Await() {
 		late = nil
 	}
 	l.mu.Unlock()
+	if len(late) > 0 && l.opt.bundled {
+		<-l.symbols.run().unpacked
+	}
 	enough := time.NewTimer(l.opt.After)
 	defer enough.Stop()
 	for _, r := range late {
