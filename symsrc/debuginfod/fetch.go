@@ -204,7 +204,7 @@ func (c *Client) conclude(f *fetch, store *entry) {
 	case f.outcome == Found && f.elf != nil:
 	case missing == len(f.attempts):
 		f.outcome, f.why = Missing, "no server has it"
-		if !c.onlyStores() && !f.kind.isSymbols() { // which other programs do not ask
+		if !c.onlyStores() && !f.kind.isSymbols() && !f.kind.isProgram() { // which other programs do not ask
 			store.miss()
 		}
 	default:
