@@ -29,6 +29,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode"
 
@@ -225,6 +226,8 @@ type Result struct {
 	News func() bool
 	// Came reports whether a file that is Pending has come by now. It is nil for others.
 	Came func() bool
+	// Awaiting is for symsrc.Files.
+	Awaiting *atomic.Int64
 }
 
 // Fetch asks for one file. It waits until the file is there, ctx ends, or all callers together have waited for Options.Wait;

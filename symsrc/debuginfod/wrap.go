@@ -90,7 +90,7 @@ func (f finder) symbols(ctx context.Context, m symsrc.Module, id symsrc.BuildID,
 		files.Symbols = []string{got.Path}
 	case Pending:
 		f.client.missed(key{id, kind}, path.Base(m.Name))
-		files.Retry, files.Came = got.News, got.Came
+		files.Retry, files.Came, files.Awaiting = got.News, got.Came, got.Awaiting
 		files.Note = join(files.Note, "debuginfod: "+got.Why)
 	case Failed:
 		if files.Retry == nil {
@@ -147,7 +147,7 @@ func (f finder) lookAhead() {
 func merge(files *symsrc.Files, got Result) {
 	files.Retry, files.Unasked = got.News, got.Outcome == Failed
 	if got.Came != nil {
-		files.Came = got.Came
+		files.Came, files.Awaiting = got.Came, got.Awaiting
 	}
 	if got.Outcome != Found {
 		if got.Outcome != Missing {

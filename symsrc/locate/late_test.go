@@ -74,6 +74,27 @@ func TestSlowTree(t *testing.T) {
 	})
 }
 
+// TestCameLate says once that a tree was read, and how many frames came before, while the log goes on.
+func TestCameLate(t *testing.T) {
+	dir := tree(t, map[string]testELF{"s/x": full, "s/y": other})
+	synctest.Test(t, func(t *testing.T) {
+		var told []string
+		l := locator(t, Options{Symbols: []string{dir + "/s"}, Wait: 250 * time.Millisecond, OnProblem: func(m string) { told = append(told, m) }})
+		known, done := slowly(l, newIndex())
+		for _, id := range []string{idA, idB, "77"} {
+			find(t, l, "x", id).Awaiting.Add(2)
+		}
+		known()
+		synctest.Wait()
+		done()
+		synctest.Wait()
+		if want := "symbols for " + dir + "/s came: run again for the 4 frames above"; len(told) != 2 || told[1] != want {
+			t.Errorf("told %q", told)
+		}
+		l.Close()
+	})
+}
+
 // TestPastTree finds at once what a tree had the last time, if it is still the build. A file that is another one now, a new one and one of
 // another name wait until the tree is read.
 func TestPastTree(t *testing.T) {

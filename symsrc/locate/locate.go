@@ -24,6 +24,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -106,6 +107,8 @@ type remembered struct {
 	before *symsrc.Files
 	known  chan struct{}
 	late   bool // some answer did not wait for it; Locator.mu guards it
+	// awaiting counts the frames of such answers.
+	awaiting atomic.Int64
 }
 
 // New checks that the named files exist. It returns a *symsrc.OptionError for a directory or an object that cannot be
@@ -304,8 +307,31 @@ func (l *Locator) await(ctx context.Context, r *remembered) bool {
 	l.mu.Unlock()
 	if first && !closedNow(r.known) && len(l.opt.Symbols) > 0 && l.symbols.made() == nil {
 		l.opt.OnProblem(strings.Join(l.opt.Symbols, " and ") + ": still being read; frames get the names that are there when it is done")
+		go l.sayCame()
 	}
 	return false
+}
+
+// sayCame says that the trees were read for which answers did not wait, if that names frames that came before.
+func (l *Locator) sayCame() {
+	l.symbols.get(l.ctx)
+	l.mu.Lock()
+	late := l.late
+	l.mu.Unlock()
+	frames := int64(0)
+	for _, r := range late {
+		select {
+		case <-r.done:
+		case <-l.ctx.Done():
+			return
+		}
+		if r.files != nil && r.files.Usable() {
+			frames += r.awaiting.Load()
+		}
+	}
+	if frames > 0 && l.ctx.Err() == nil {
+		l.opt.OnProblem(symsrc.CameLate(strings.Join(l.opt.Symbols, " and "), frames))
+	}
 }
 
 // over reports whether a search is finished.
@@ -330,6 +356,7 @@ func (r *remembered) unfinished() *symsrc.Files {
 		files = *r.before
 		files.Retry = r.over
 	}
+	files.Awaiting = &r.awaiting
 	files.Came = func() bool { return r.over() && r.files != nil && r.files.Usable() }
 	return &files
 }
