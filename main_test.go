@@ -181,6 +181,7 @@ var imports = map[string]string{
 // owners is which file alone, or the files of which folder, may import a library.
 var owners = map[string]string{
 	"github.com/alecthomas/participle": "markup/grammar.go",
+	"github.com/aws/":                  "symsrc/debuginfod/",
 	"github.com/creack/pty":            "filter/child/terminal_posix.go",
 	"github.com/dgraph-io/badger":      "symsrc/cache/",
 	"github.com/fatih/color":           "sgr/",

@@ -5,6 +5,7 @@ package symsrc
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"reflect"
 	"strings"
@@ -303,6 +304,9 @@ type Files struct {
 	Retry func() bool `json:"-"`
 	// Came reports whether a file that was still being downloaded has come by now; nil if none was.
 	Came func() bool `json:"-"`
+	// Awaiting counts the frames that have no name, or no source line, since that file had not come; nil if none was. What resolves frames
+	// adds to it, for what says that the file has come.
+	Awaiting *atomic.Int64 `json:"-"`
 	// Unasked is set if a server that may have more could not be asked.
 	Unasked bool `json:"-"`
 	// Watch reports whether Elf and Debug are still the files that were found; nil if no look is wanted.
@@ -322,10 +326,22 @@ const NothingFound = "elf not found"
 func (f *Files) Same(other *Files) bool {
 	one, two := *f, *other
 	for _, files := range []*Files{&one, &two} {
-		files.Tried, files.Lacked, files.Retry, files.Came, files.Watch, files.Text, files.Changed = nil, nil, nil, nil, nil, nil, time.Time{}
+		files.Tried, files.Lacked, files.Retry, files.Came, files.Awaiting, files.Watch, files.Text, files.Changed = nil, nil, nil, nil, nil, nil, nil, time.Time{}
 		files.Unasked = false
 	}
 	return reflect.DeepEqual(&one, &two)
+}
+
+// CameLate returns the message that the symbols for something came after n frames that lack them, 0 if it is not known how many.
+func CameLate(what string, n int64) string {
+	frames := "its frames"
+	switch {
+	case n == 1:
+		frames = "the frame"
+	case n > 1:
+		frames = fmt.Sprintf("the %d frames", n)
+	}
+	return fmt.Sprintf("symbols for %s came: run again for %s above", what, frames)
 }
 
 // Usable reports whether any of the files can answer.

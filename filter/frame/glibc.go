@@ -119,7 +119,20 @@ func (s *Search) balanced(b []byte, from, end int) int {
 
 // program finds where the path stands that ends before line[end], as pathStart does. A server that shows its address in the list of
 // processes writes that over its own name, from which glibc has the path: `./redis-server *:6379 [cluster](main+0x46d)[0x59e41eeb955d]`.
+// The file of its configuration may follow.
 func (s *Search) program(line []byte, from, end int) (start, nameEnd int) {
+	if low := max(from, end-4*maxTitle); scan.EndsWith(line, from, end, ".conf") {
+		if space := low + s.lastIndexByte(line[low:end], ' '); space > low && line[space+1] == '/' {
+			if start, nameEnd = s.titled(line, from, space); start >= 0 && nameEnd < space {
+				return start, nameEnd
+			}
+		}
+	}
+	return s.titled(line, from, end)
+}
+
+// titled is program for a title without the file of a configuration.
+func (s *Search) titled(line []byte, from, end int) (start, nameEnd int) {
 	nameEnd = end
 	low := max(from, end-maxTitle)
 	if end > low && line[end-1] == ']' {

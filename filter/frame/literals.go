@@ -37,6 +37,8 @@ var (
 	firstID      = match.Literal{Text: "[0]", After: match.Hex, When: match.Always, Fits: beforeID}
 	capturedWord = match.Literal{Text: ") [captured native frame] (", When: match.Always, Fits: closesID}
 	idOffsetKey  = match.Literal{Text: `"build_id_offset":`, When: match.Always, Fits: followsBuildID}
+	relativeKey  = match.Literal{Text: `relative_address`, When: match.Always, Fits: statesHex}
+	unnamedMark  = match.Literal{Text: unnamedWord, After: match.Hex, When: match.Always, Fits: afterTick}
 	satyrBegins  = match.Literal{Text: satyrAddress, After: match.Digit, When: match.Always, Fits: endsAddress}
 	satyrStates  = match.Literal{Text: satyrID, After: match.Hex, When: match.Always, Fits: endsID}
 	unknownTwice = match.Literal{Text: "Unknown  Unknown", When: match.Always, Fits: endsLine}
@@ -102,6 +104,13 @@ func endsOffset(line []byte, at int) bool {
 func endsSpacedOffset(line []byte, at int) bool {
 	end := scan.HexEnd(line, at+len("+ 0x"))
 	return mayEnd(line, end) || line[end] == ')' || scan.Has(line, end, " (0x") || scan.EndsWith(line, 0, at, "] ")
+}
+
+// statesHex reports whether the key at the place has a hexadecimal number, in JSON or in a string of it.
+func statesHex(line []byte, at int) bool {
+	rest := line[min(len(line), at+len("relative_address")):]
+	rest = bytes.TrimPrefix(bytes.TrimLeft(rest, `\`), []byte(`":`))
+	return bytes.HasPrefix(bytes.TrimLeft(rest[:min(len(rest), 16)], ` \`), []byte(`"0x`))
 }
 
 // endsDistance reports whether ` + N` may end a frame of Darwin, in which an address stands before it. Other programs print such frames on Linux.

@@ -13,10 +13,12 @@ import (
 //	{"frame":1,"function":null,"module":"libc.so.6","module_offset":"0x00000000000240b3", …}           minidump-stackwalk --json
 //	{ "kind": "returnAddress", "address": "0x00007f8000026f0a" }                                        Swift, SWIFT_BACKTRACE=format=json
 //	{"address":140228936373381,"build_id":"1f1b…","build_id_offset":4400,"file_name":"/usr/lib64/libc.so.6"}   ABRT's core_backtrace
+//	{"ip":"0x63a7273b319b","build_id":"a7ba…","path":"/usr/bin/a","relative_address":"0x000000000008f19b"}     Datadog's crashtracker
 //
 // MongoDB prints what libunwind or backtrace() returns, less where the object is mapped (appendJsonBacktrace in its
 // src/mongo/util/stacktrace_posix.cpp): return addresses. minidump-stackwalk moves callers into their calls (its json-schema.md). Swift says
-// which of both an address is (jsonBody in its Runtime module).
+// which of both an address is (jsonBody in its Runtime module). Datadog writes an address of the ELF file (StackFrame::normalize_ip in
+// libdatadog's crash_info/stacktrace.rs): where a signal interrupted, and then return addresses.
 
 // AnswerKey is the key of the member with the answer.
 const AnswerKey = "in"
@@ -27,16 +29,17 @@ var (
 	swiftMark  = []byte(`"address": "0x`)
 	moduleMark = []byte(`"module_offset":`)
 	satyrMark  = []byte(`"build_id_offset":`)
+	datadogKey = "relative_address"
 )
 
 // IsObject reports whether a text is an object that is a frame.
 func IsObject(text []byte) bool {
-	if !bytes.Contains(text, mongoMark) && !bytes.Contains(text, swiftMark) && !bytes.Contains(text, moduleMark) && !bytes.Contains(text, satyrMark) && !bytes.Contains(text, imageMark) {
+	if !bytes.Contains(text, []byte(`"`+datadogKey+`":`)) && !bytes.Contains(text, mongoMark) && !bytes.Contains(text, swiftMark) && !bytes.Contains(text, moduleMark) && !bytes.Contains(text, satyrMark) && !bytes.Contains(text, imageMark) {
 		return false
 	}
 	var o scan.Object
 	var f Frame
-	return o.Read(text, 0) && (ofMongo(text, &o, &f) || ofSwift(text, &o, &f) || ofStackwalk(text, &o, &f) || ofSatyr(text, &o, &f) || ofIPS(text, &o, &f))
+	return o.Read(text, 0) && (ofMongo(text, &o, &f) || ofSwift(text, &o, &f) || ofStackwalk(text, &o, &f) || ofSatyr(text, &o, &f) || ofDatadog(text, &o, &f) || ofIPS(text, &o, &f))
 }
 
 // readObject reads the object around line[at] if of says that it is a frame.
@@ -180,6 +183,22 @@ func ofStackwalk(line []byte, o *scan.Object, f *Frame) bool {
 	f.Number, _, _ = scan.Decimal(line, number.Value.Start)
 	m := o.Get(line, "line")
 	f.Done = m != nil && string(m.Value.Of(line)) != "null"
+	return true
+}
+
+func readDatadog(s *Search, line []byte, at, from int, f *Frame) bool {
+	return s.readObject(line, at, from, f, ofDatadog)
+}
+
+// ofDatadog reads a frame of Datadog's crash reports, which may have its source.
+func ofDatadog(line []byte, o *scan.Object, f *Frame) bool {
+	id, off := o.Text(line, "build_id"), o.Text(line, datadogKey)
+	v, end, ok := scan.Address(line, off.Start)
+	if !ok || end != off.End || id.Empty() || !scan.IsHexField(id.Of(line)) || string(o.Text(line, "file_type").Of(line)) != "ELF" {
+		return false
+	}
+	*f = Frame{BuildID: id, Module: o.Text(line, "path"), Off: off, Offset: v, Addr: o.Text(line, "ip"), Hint: o.Text(line, "function"),
+		Convention: RawButFirst, Run: Adjacent, Done: o.Get(line, "line") != nil}
 	return true
 }
 

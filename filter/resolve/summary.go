@@ -88,6 +88,11 @@ func (c *Counts) count(o Outcome, a *Answer, why string) {
 	}
 	n := &(*list)[i]
 	n.frames++
+	if a != nil {
+		if files := a.Files(); files != nil && files.Awaiting != nil {
+			files.Awaiting.Add(1)
+		}
+	}
 	n.last = a
 }
 

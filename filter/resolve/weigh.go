@@ -151,8 +151,8 @@ func (w *weighing) place(i int) {
 	}
 	if c := at.call; c != nil {
 		switch {
-		case !c.Text && at.pointers && at.called && i == len(w.sites)-1:
-			w.proof(i).proven[w.where(i)] = false // the walk has ended at what is not a frame
+		case !c.Text && (at.kernel || at.pointers && at.called && i == len(w.sites)-1):
+			w.proof(i).proven[w.where(i)] = false // it is in another file, or the walk has ended at what is not a frame
 		case !c.Text:
 			w.refute(i, "no code at %s", at.q.place())
 		case c.Trampoline:

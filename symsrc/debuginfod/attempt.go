@@ -308,7 +308,7 @@ func (a *attempt) tryAt(ctx context.Context, path string, store *entry, lead cha
 	a.enter(receiving)
 	if err := checkStatus(resp); err != nil {
 		if a.server.refused(resp) {
-			err.verdict = verdictMissing
+			return refusal(resp)
 		}
 		return err
 	}

@@ -29,6 +29,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode"
 
@@ -67,6 +68,7 @@ type Client struct {
 	own      http.Header // of requests to hosts that the user has not named
 	logins   map[string]login
 	tokens   map[string]string // by the hosts of stores
+	signer   *signer           // of requests to buckets of S3
 	progress progress
 	now      func() time.Time
 
@@ -110,7 +112,9 @@ func New(o Options) (*Client, error) {
 			return nil, err
 		}
 		s := newServer(u)
-		if s.store.any = i < len(o.Stores); !seen[s.prefix] {
+		s.store.any = i < len(o.Stores)
+		s.store.s3 = s.store.any && o.s3[i]
+		if !seen[s.prefix] {
 			seen[s.prefix] = true
 			c.servers = append(c.servers, s)
 		}
@@ -222,6 +226,8 @@ type Result struct {
 	News func() bool
 	// Came reports whether a file that is Pending has come by now. It is nil for others.
 	Came func() bool
+	// Awaiting is for symsrc.Files.
+	Awaiting *atomic.Int64
 }
 
 // Fetch asks for one file. It waits until the file is there, ctx ends, or all callers together have waited for Options.Wait;
@@ -300,6 +306,8 @@ type Options struct {
 	Warn func(err error)
 	// Environ looks up a variable of the environment; nil is os.Getenv.
 	Environ func(name string) string
+
+	s3 []bool // which of Stores are buckets of S3
 }
 
 const (
@@ -355,7 +363,9 @@ func (o *Options) asked() []string {
 
 // buckets returns the stores with the addresses of those that are buckets.
 func (o *Options) buckets() (stores []string) {
+	o.s3 = nil
 	for _, text := range o.Stores {
+		o.s3 = append(o.s3, strings.HasPrefix(text, s3Scheme))
 		stores = append(stores, bucketURL(text, o.Environ("AWS_ENDPOINT_URL_S3"), o.Environ("AWS_REGION")))
 	}
 	return stores
@@ -525,14 +535,36 @@ const sourceKind = "source"
 // symbolsKind and symExt are around the name of a module in the kind of its symbol file.
 const symbolsKind, symExt = "breakpad/", ".sym"
 
+// programKind is before the name of a module in the kind of its program.
+const programKind = "program/"
+
 // Symbols returns the kind of the symbol file of Breakpad for a module of that file name, "" if stores cannot have one of such a name.
 func Symbols(name string) Kind {
-	name = name[strings.LastIndexAny(name, `/\`)+1:]
-	if name == "" || name == "." || name == ".." || len(name) > maxName-len(symbolsKind+symExt) || strings.ContainsFunc(name, unicode.IsControl) {
+	if name = storedName(name); name == "" {
 		return ""
 	}
 	return Kind(symbolsKind + name + symExt)
 }
+
+// Program returns the kind of the program of that file name in stores that have programs by their names, "" if they cannot have one.
+func Program(name string) Kind {
+	if name = storedName(name); name == "" {
+		return ""
+	}
+	return Kind(programKind + name)
+}
+
+// storedName returns the file name of a module, "" if stores cannot have files of such a name.
+func storedName(name string) string {
+	name = name[strings.LastIndexAny(name, `/\`)+1:]
+	if name == "" || name == "." || name == ".." || len(name) > maxName-len(symbolsKind+symExt) || strings.ContainsFunc(name, unicode.IsControl) {
+		return ""
+	}
+	return name
+}
+
+// isProgram reports whether it is a program by its name.
+func (k Kind) isProgram() bool { return strings.HasPrefix(string(k), programKind) }
 
 // isSymbols reports whether it is a symbol file.
 func (k Kind) isSymbols() bool { return strings.HasPrefix(string(k), symbolsKind) }
@@ -577,6 +609,8 @@ func (k Kind) shown() string {
 		return sourceKind
 	case k.isSymbols():
 		return strings.TrimSuffix(symbolsKind, "/")
+	case k.isProgram():
+		return strings.TrimSuffix(programKind, "/")
 	}
 	return string(k)
 }

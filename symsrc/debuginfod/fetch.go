@@ -29,6 +29,8 @@ type fetch struct {
 	looked chan struct{} // closed when the cache on disk does not have the file
 	done   chan struct{}
 
+	awaiting atomic.Int64 // frames of that module
+
 	attempts []*attempt
 	leader   atomic.Pointer[leader] // nil while no attempt writes
 	news     chan struct{}          // closed and replaced whenever an attempt makes progress
@@ -103,7 +105,7 @@ func (f *fetch) isDue(now time.Time) bool {
 // result returns the state as a Result.
 func (f *fetch) result(c *Client) Result {
 	if !f.over() {
-		return Result{Outcome: Pending, Why: "still being asked for", News: f.over, Came: func() bool { return f.over() && f.outcome == Found }}
+		return Result{Outcome: Pending, Why: "still being asked for", News: f.over, Came: func() bool { return f.over() && f.outcome == Found }, Awaiting: &f.awaiting}
 	}
 	r := Result{Outcome: f.outcome, Path: f.path, Tried: f.tried, Why: f.why}
 	switch {
@@ -204,7 +206,7 @@ func (c *Client) conclude(f *fetch, store *entry) {
 	case f.outcome == Found && f.elf != nil:
 	case missing == len(f.attempts):
 		f.outcome, f.why = Missing, "no server has it"
-		if !c.onlyStores() && !f.kind.isSymbols() { // which other programs do not ask
+		if !c.onlyStores() && !f.kind.isSymbols() && !f.kind.isProgram() { // which other programs do not ask
 			store.miss()
 		}
 	default:
@@ -415,7 +417,7 @@ func (c *Client) missed(k key, module string) {
 // sayCame says that a file is here for whose module there was an answer without it.
 func (c *Client) sayCame(f *fetch, module string) {
 	if module != "" && f.outcome == Found {
-		c.warn("came "+f.id.String(), fmt.Sprintf("symbols of %q have come: run again to name its frames that came before", module))
+		c.warn("came "+f.id.String(), symsrc.CameLate(symsrc.Visible(module), f.awaiting.Load()))
 	}
 }
 

@@ -118,7 +118,7 @@ func TestShunGrows(t *testing.T) {
 // hurry, and not for long if the server is silent.
 func TestAfter(t *testing.T) {
 	const module = "/lib/libfoo.so"
-	const came = `symbols of "libfoo.so" have come: run again to name its frames that came before`
+	const came = "symbols for libfoo.so came: run again for the 3 frames above"
 	for _, c := range []struct {
 		name         string
 		answer       http.HandlerFunc
@@ -138,6 +138,9 @@ func TestAfter(t *testing.T) {
 				files := Wrap(nowhere{}, b.Client).Find(context.Background(), symsrc.Module{Name: module, BuildID: testID})
 				if pending := c.answer1 >= 50*time.Millisecond; (files.Came != nil) != pending || pending && files.Came() {
 					t.Error("it is wrong about a file that has not come")
+				}
+				if files.Awaiting != nil {
+					files.Awaiting.Add(3)
 				}
 				if waited := time.Since(begin); waited != c.answer1 {
 					t.Errorf("the answer waited %v, want %v", waited, c.answer1)
@@ -172,7 +175,7 @@ func TestAfter(t *testing.T) {
 	t.Run("while the log goes on", func(t *testing.T) {
 		inBubble(t, Options{Wait: 50 * time.Millisecond, After: 10 * time.Second}, func(t *testing.T, b *bubbled) {
 			f := Wrap(nowhere{}, b.Client)
-			f.Find(context.Background(), symsrc.Module{Name: module, BuildID: testID})
+			f.Find(context.Background(), symsrc.Module{Name: module, BuildID: testID}).Awaiting.Add(3)
 			time.Sleep(time.Minute)
 			synctest.Wait()
 			if warned := b.warned(); !strings.Contains(warned, came) {

@@ -17,14 +17,15 @@ import (
 //	/.build-id/xx/yyyy.debug                      a tree of files, as /usr/lib/debug, in any server of files
 //	/xx/yyyy/debuginfo                            the unified layout of Sentry's symbolicator
 //
-// The symbol files of Breakpad are asked for by the name of the module, too, if there is no debug information:
+// What stores have by the name of the module is asked for if there is no debug information:
 //
+//	/NAME/elf-buildid-ID/NAME                     SSQP: the program itself, and /NAME/mach-uuid-ID/NAME that of Mach-O
 //	/NAME/DEBUGID/NAME.sym, or .sym.gz            stores of Breakpad, and Tecken
 //	/NA/NAME/DEBUGID/NAME.sym                     the same in a store of two tiers, which has index2.txt (symstore's documentation)
 //	/xx/yyyy/breakpad                             the unified layout
 var layouts = [...]func(id string) []string{
 	func(id string) []string {
-		paths := []string{"/_.debug/elf-buildid-sym-" + id + "/_.debug"}
+		paths := []string{"/_.debug/elf-buildid-sym-" + padded(id) + "/_.debug"}
 		if len(id) == uuidDigits {
 			paths = append(paths, "/_.dwarf/mach-uuid-sym-"+id+"/_.dwarf")
 		}
@@ -65,12 +66,38 @@ var symLayouts = [...]func(name, file, debugID, id string) []string{
 	func(_, _, _, id string) []string { return []string{"/" + id[:2] + "/" + id[2:] + "/breakpad"} },
 }
 
+// ssqp is the index of SSQP in layouts.
+const ssqp = 0
+
+// padded returns a build ID as SSQP has it: with zeros up to 20 bytes.
+func padded(id string) string {
+	const digits = 40
+	return id + strings.Repeat("0", max(0, digits-len(id)))
+}
+
+// programPaths is paths for a program by its name. SSQP has names in lower case; not all that fill such stores do that.
+func (s *server) programPaths(k key) (all []string) {
+	if used := s.store.used.Load(); !s.store.any || used != unknownLayout && used != firstLayout+ssqp {
+		return nil
+	}
+	name, id := strings.TrimPrefix(string(k.kind), programKind), k.id.String()
+	for _, name := range slices.Compact([]string{strings.ToLower(name), name}) {
+		name = url.PathEscape(name)
+		all = append(all, "/"+name+"/elf-buildid-"+padded(id)+"/"+name)
+		if len(id) == uuidDigits {
+			all = append(all, "/"+name+"/mach-uuid-"+id+"/"+name)
+		}
+	}
+	return all
+}
+
 // uuidDigits is the length of a UUID without hyphens.
 const uuidDigits = 32
 
 // store is what is known of the layout of a server.
 type store struct {
 	any  bool // it may have any layout
+	s3   bool // it is a bucket of S3
 	used atomic.Int32
 	sym  atomic.Int32 // the same for symbol files, which has no debuginfodLayout
 }
@@ -86,6 +113,9 @@ const (
 func (s *server) paths(k key) (all []string) {
 	if k.kind.isSymbols() {
 		return s.symPaths(k)
+	}
+	if k.kind.isProgram() {
+		return s.programPaths(k)
 	}
 	if used := s.store.used.Load(); used >= firstLayout {
 		return k.layout(int(used - firstLayout))
@@ -144,6 +174,9 @@ func (s *server) has(k key, path string) {
 		return
 	}
 	used := int32(debuginfodLayout)
+	if k.kind.isProgram() {
+		used = firstLayout + ssqp
+	}
 	for i := range layouts {
 		if slices.Contains(k.layout(i), path) {
 			used = int32(firstLayout + i)

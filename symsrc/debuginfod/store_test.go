@@ -20,7 +20,7 @@ func TestStores(t *testing.T) {
 	second := symsrc.BuildID("\xfe\xdc\xba\x98\x76\x54\x32\x10")
 	for name, paths := range map[string][2]string{
 		"debuginfod": {"/buildid/0123456789abcdef/debuginfo", "/buildid/fedcba9876543210/debuginfo"},
-		"SSQP":       {"/_.debug/elf-buildid-sym-0123456789abcdef/_.debug", "/_.debug/elf-buildid-sym-fedcba9876543210/_.debug"},
+		"SSQP":       {"/_.debug/elf-buildid-sym-0123456789abcdef000000000000000000000000/_.debug", "/_.debug/elf-buildid-sym-fedcba9876543210000000000000000000000000/_.debug"},
 		"a tree":     {"/.build-id/01/23456789abcdef.debug", "/.build-id/fe/dcba9876543210.debug"},
 		"unified":    {"/01/23456789abcdef/debuginfo", "/fe/dcba9876543210/debuginfo"},
 	} {

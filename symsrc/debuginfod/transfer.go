@@ -90,6 +90,7 @@ func (c *Client) connect() {
 	if c.hasStores() {
 		c.logins = readNetrc(c.opt.Netrc)
 		c.tokens = c.readTokens(c.opt.Environ(tokensName))
+		c.signer = newSigner(c.opt.Environ)
 	}
 	if c.opt.MaxSize > 0 {
 		c.header.Set("X-DEBUGINFOD-MAXSIZE", strconv.FormatInt(c.opt.MaxSize, 10))
@@ -169,6 +170,11 @@ func (c *Client) request(ctx context.Context, s *server, path string) (*http.Res
 	if s.store.any {
 		req.Header = c.plain.Clone()
 		logIn(req, c.logins, c.tokens)
+		if s.store.s3 {
+			if err := c.signer.sign(req, time.Now()); err != nil {
+				return nil, err
+			}
+		}
 	}
 	if host := req.Header.Get("Host"); host != "" {
 		req.Host = host

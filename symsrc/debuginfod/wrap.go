@@ -48,17 +48,40 @@ func (f finder) Find(ctx context.Context, m symsrc.Module) *symsrc.Files {
 	files := *local
 	files.Tried = append(local.Tried[:len(local.Tried):len(local.Tried)], got.Tried...)
 	merge(&files, got)
-	if got.Outcome != Pending && !complete(&files) && len(files.Symbols) == 0 {
-		f.symbols(ctx, m, id, &files)
+	if got.Outcome == Pending || complete(&files) || len(files.Symbols) > 0 {
+		return &files
+	}
+	if pending := f.symbols(ctx, m, id, &files); !pending && got.Outcome == Missing && !files.Usable() && len(files.Symbols) == 0 {
+		f.program(ctx, m, id, &files)
 	}
 	return &files
 }
 
-// symbols asks stores for the symbol file of a module that has no debug information.
-func (f finder) symbols(ctx context.Context, m symsrc.Module, id symsrc.BuildID, files *symsrc.Files) {
-	kind := Symbols(cmp.Or(m.Member, m.Name))
+// program asks stores for the program of a module of which nothing else was found, by its name.
+func (f finder) program(ctx context.Context, m symsrc.Module, id symsrc.BuildID, files *symsrc.Files) {
+	kind := Program(cmp.Or(m.Member, m.Name))
 	if kind == "" || !f.client.hasStores() {
 		return
+	}
+	got := f.client.Fetch(ctx, id, kind)
+	if got.Outcome == Pending {
+		f.client.missed(key{id, kind}, path.Base(m.Name))
+	}
+	files.Tried = append(files.Tried, got.Tried...)
+	if got.Outcome == Missing {
+		return
+	}
+	again := files.Retry // the store may have debug information later
+	if merge(files, got); files.Retry == nil {
+		files.Retry = again
+	}
+}
+
+// symbols asks stores for the symbol file of a module that has no debug information. It reports whether the answer is still to come.
+func (f finder) symbols(ctx context.Context, m symsrc.Module, id symsrc.BuildID, files *symsrc.Files) (pending bool) {
+	kind := Symbols(cmp.Or(m.Member, m.Name))
+	if kind == "" || !f.client.hasStores() {
+		return false
 	}
 	got := f.client.Fetch(ctx, id, kind)
 	files.Tried = append(files.Tried, got.Tried...)
@@ -67,13 +90,14 @@ func (f finder) symbols(ctx context.Context, m symsrc.Module, id symsrc.BuildID,
 		files.Symbols = []string{got.Path}
 	case Pending:
 		f.client.missed(key{id, kind}, path.Base(m.Name))
-		files.Retry, files.Came = got.News, got.Came
+		files.Retry, files.Came, files.Awaiting = got.News, got.Came, got.Awaiting
 		files.Note = join(files.Note, "debuginfod: "+got.Why)
 	case Failed:
 		if files.Retry == nil {
 			files.Retry = got.News
 		}
 	}
+	return got.Outcome == Pending
 }
 
 // complete reports whether servers cannot add anything.
@@ -123,7 +147,7 @@ func (f finder) lookAhead() {
 func merge(files *symsrc.Files, got Result) {
 	files.Retry, files.Unasked = got.News, got.Outcome == Failed
 	if got.Came != nil {
-		files.Came = got.Came
+		files.Came, files.Awaiting = got.Came, got.Awaiting
 	}
 	if got.Outcome != Found {
 		if got.Outcome != Missing {

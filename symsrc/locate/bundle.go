@@ -5,7 +5,6 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -18,6 +17,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"qss-filter/symsrc/budget"
@@ -88,14 +88,15 @@ func isBundleHead(head []byte) bool {
 var (
 	errBundle   = errors.New("damaged, or of a kind that is not read")
 	errTooLarge = errors.New("it unpacks to more than it may")
+	errEnded    = errors.New("the run has ended")
 )
 
-// unbundle returns the directory of the cache with the ELF files of a bundle. They are unpacked if they are not there.
-func (o *Options) unbundle(ctx context.Context, file string, f *regularFile) (dir string, err error) {
-	if o.CacheDir == "" {
+// bundleDir returns the directory of the cache for the ELF files of a bundle.
+func (t *trees) bundleDir(file string, f *regularFile) (dir string, err error) {
+	if t.cacheDir == "" {
 		return "", errors.New("there is no cache directory to unpack it to")
 	}
-	parent, err := diskcache.MakeDir(o.CacheDir, "bundles")
+	parent, err := diskcache.MakeDir(t.cacheDir, "bundles")
 	if err != nil {
 		return "", err
 	}
@@ -103,13 +104,41 @@ func (o *Options) unbundle(ctx context.Context, file string, f *regularFile) (di
 		file = abs
 	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%v", file, f.Stamp))
-	dir = filepath.Join(parent, hex.EncodeToString(sum[:12]))
-	if info, err := os.Lstat(dir); err == nil && info.IsDir() && diskcache.IsPrivate(info) {
-		_ = os.Chtimes(dir, time.Now(), time.Now()) // otherwise it is evicted sooner than others
-		return dir, nil
+	return filepath.Join(parent, hex.EncodeToString(sum[:12])), nil
+}
+
+// unbundledAt returns the directory with the ELF files of a bundle, "" if they are not unpacked.
+func (t *trees) unbundledAt(file string) string {
+	f, err := openRegular(file, true)
+	if err != nil {
+		return ""
 	}
+	defer f.close()
+	dir, err := t.bundleDir(file, f)
+	if err != nil {
+		return ""
+	}
+	if info, err := os.Lstat(dir); err != nil || !info.IsDir() || !diskcache.IsPrivate(info) {
+		return ""
+	}
+	_ = os.Chtimes(dir, time.Now(), time.Now()) // otherwise it is evicted sooner than others
+	return dir
+}
+
+// unbundle unpacks the ELF files of a bundle, and returns the directory with them.
+func (t *trees) unbundle(file string) (dir string, err error) {
+	f, err := openRegular(file, true)
+	if err != nil {
+		return "", err
+	}
+	defer f.close()
+	dir, err = t.bundleDir(file, f)
+	if err != nil {
+		return "", err
+	}
+	parent := filepath.Dir(dir)
 	if f.Size >= largeBundle {
-		o.OnProblem(file + ": unpacking it into the cache, which is done once")
+		t.problem(file + ": unpacking it into the cache, which is done once")
 	}
 	evictBundles(parent, maxUnpacked-usualRatio*f.Size)
 	if !diskcache.HasRoom(parent, usualRatio*f.Size, unpackReserve) {
@@ -120,8 +149,8 @@ func (o *Options) unbundle(ctx context.Context, file string, f *regularFile) (di
 		return "", err
 	}
 	defer os.RemoveAll(unfinished)
-	b := bundle{ctx: ctx, dir: unfinished, left: min(maxUnpacked, budget.Bytes(f.Size))}
-	if err := b.read(io.NewSectionReader(f, 0, f.Size), path.Base(filepath.ToSlash(file)), 0); err != nil {
+	b := bundle{ended: t.ended, dir: unfinished, left: f.Size + min(maxUnpacked, budget.Bytes(f.Size))}
+	if err := b.read(limited{io.NewSectionReader(f, 0, f.Size), &b}, path.Base(filepath.ToSlash(file)), 0); err != nil {
 		return "", err
 	}
 	if b.files == 0 {
@@ -136,6 +165,12 @@ func (o *Options) unbundle(ctx context.Context, file string, f *regularFile) (di
 func isDirectory(path string) bool {
 	info, err := os.Lstat(path)
 	return err == nil && info.IsDir()
+}
+
+// isFile reports whether a path is, or leads to, a regular file.
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // evictBundles removes the bundles that were used the longest ago, until the others take at most so many bytes, and what processes that
@@ -186,21 +221,21 @@ func evictBundles(parent string, most int64) {
 
 // bundle is a bundle that is being unpacked.
 type bundle struct {
-	ctx   context.Context
-	dir   string // where its ELF files go
-	left  int64  // bytes that may still be unpacked
+	ended *atomic.Bool // nothing waits for it any more
+	dir   string       // where its ELF files go
+	left  int64        // bytes that may still be read and unpacked
 	files int
 }
 
-// limited is a stream of which not more than the bundle may be unpacked to is read.
+// limited is a stream of which not more is read than the bundle may take, and nothing after the run has ended.
 type limited struct {
 	in io.Reader
 	b  *bundle
 }
 
 func (l limited) Read(p []byte) (int, error) {
-	if err := l.b.ctx.Err(); err != nil {
-		return 0, err
+	if l.b.ended.Load() {
+		return 0, errEnded
 	}
 	n, err := l.in.Read(p)
 	if l.b.left -= int64(n); l.b.left < 0 {
@@ -295,7 +330,7 @@ func (b *bundle) tar(in io.Reader, depth int) error {
 
 // fatal returns an error that is not the archive's.
 func (b *bundle) fatal(err error) error {
-	if errors.Is(err, errTooLarge) || b.ctx.Err() != nil {
+	if errors.Is(err, errTooLarge) || errors.Is(err, errEnded) {
 		return err
 	}
 	return nil

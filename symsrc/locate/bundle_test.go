@@ -3,7 +3,6 @@ package locate
 import (
 	"archive/tar"
 	"bytes"
-	"context"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -11,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -122,6 +122,34 @@ func TestBundles(t *testing.T) {
 				t.Errorf("unpacked to %q", all)
 			}
 		})
+	}
+}
+
+// TestBundleLater holds that a bundle is unpacked while the log is carried, and that the end of a run, which has seen the first of its modules,
+// waits until it is.
+func TestBundleLater(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir+"/bundle", gz(t, inTar(t, "libfoo.so", append(full.bytes(), make([]byte, 48<<20)...))))
+	o := Options{Symbols: []string{dir + "/bundle"}, CacheDir: dir + "/c", Wait: time.Nanosecond, After: time.Nanosecond}
+	l := locator(t, o)
+	first := find(t, l, "libfoo.so", idA)
+	if first.Usable() || first.Retry == nil || first.Retry() {
+		t.Errorf("%+v", first)
+	}
+	l.Await()
+	for !first.Retry() {
+		time.Sleep(time.Millisecond)
+	}
+	if f := find(t, l, "libfoo.so", idA); !f.Usable() || !first.Came() {
+		t.Errorf("%+v", f)
+	}
+	// A run that ends before leaves nothing.
+	o.CacheDir = dir + "/d"
+	l = locator(t, o)
+	find(t, l, "libfoo.so", idA)
+	l.Close()
+	if left, _ := filepath.Glob(dir + "/d/bundles/*"); len(left) > 0 {
+		t.Errorf("left %q", left)
 	}
 }
 
@@ -286,7 +314,7 @@ func FuzzBundle(f *testing.F) {
 			t.Fatal(err)
 		}
 		const limit = 1 << 20
-		b := bundle{ctx: context.Background(), dir: dir, left: limit}
+		b := bundle{ended: new(atomic.Bool), dir: dir, left: limit}
 		_ = b.read(io.LimitReader(bytes.NewReader(data), limit), "file", 0)
 		if all, _ := os.ReadDir(top); len(all) != 1 {
 			t.Fatalf("written outside: %v", all)

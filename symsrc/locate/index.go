@@ -149,10 +149,12 @@ type indexRun struct {
 	known chan struct{} // closed when before is set
 	// before is what the trees had the last time: when another index was made, or another run of the program read them.
 	before *index
-	done   chan struct{}
-	index  *index
-	began  time.Time
-	ended  time.Time
+	// unpacked is closed when the bundles among the trees are unpacked.
+	unpacked chan struct{}
+	done     chan struct{}
+	index    *index
+	began    time.Time
+	ended    time.Time
 }
 
 func newLazyIndex(t trees) *lazyIndex {
@@ -215,8 +217,9 @@ func (x *lazyIndex) newer(ctx context.Context, old *index) *index {
 
 // start starts to make the index. It is for all searches, so it does not end with the one that started it.
 func (x *lazyIndex) start() {
-	run := &indexRun{known: make(chan struct{}), done: make(chan struct{}), began: time.Now()}
+	run := &indexRun{known: make(chan struct{}), unpacked: make(chan struct{}), done: make(chan struct{}), began: time.Now()}
 	t := x.trees
+	t.unpacked = func() { close(run.unpacked) }
 	if x.last != nil {
 		run.before = x.last.index
 		close(run.known)

@@ -13,7 +13,7 @@ import (
 
 // slowly makes l's trees take until the test ends the reading of them, and what they had the last time until it says so.
 func slowly(l *Locator, before *index) (known, done func()) {
-	run := &indexRun{known: make(chan struct{}), done: make(chan struct{}), began: time.Now()}
+	run := &indexRun{known: make(chan struct{}), unpacked: make(chan struct{}), done: make(chan struct{}), began: time.Now()}
 	l.symbols.last = run
 	return func() {
 			run.before = before
@@ -69,6 +69,27 @@ func TestSlowTree(t *testing.T) {
 		began = time.Now()
 		if l.Await(); time.Since(began) != 0 {
 			t.Error("the end waits for what is there")
+		}
+		l.Close()
+	})
+}
+
+// TestCameLate says once that a tree was read, and how many frames came before, while the log goes on.
+func TestCameLate(t *testing.T) {
+	dir := tree(t, map[string]testELF{"s/x": full, "s/y": other})
+	synctest.Test(t, func(t *testing.T) {
+		var told []string
+		l := locator(t, Options{Symbols: []string{dir + "/s"}, Wait: 250 * time.Millisecond, OnProblem: func(m string) { told = append(told, m) }})
+		known, done := slowly(l, newIndex())
+		for _, id := range []string{idA, idB, "77"} {
+			find(t, l, "x", id).Awaiting.Add(2)
+		}
+		known()
+		synctest.Wait()
+		done()
+		synctest.Wait()
+		if want := "symbols for " + dir + "/s came: run again for the 4 frames above"; len(told) != 2 || told[1] != want {
+			t.Errorf("told %q", told)
 		}
 		l.Close()
 	})

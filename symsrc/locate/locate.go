@@ -24,6 +24,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -65,6 +66,8 @@ type Options struct {
 	After time.Duration
 	// OnProblem, if not nil, is called once per cause with a problem of the search, such as a directory that cannot be read.
 	OnProblem func(msg string)
+
+	bundled bool // Symbols has bundles
 }
 
 // maxMemo bounds the remembered modules: a log of random names must not fill the memory.
@@ -104,6 +107,8 @@ type remembered struct {
 	before *symsrc.Files
 	known  chan struct{}
 	late   bool // some answer did not wait for it; Locator.mu guards it
+	// awaiting counts the frames of such answers.
+	awaiting atomic.Int64
 }
 
 // New checks that the named files exist. It returns a *symsrc.OptionError for a directory or an object that cannot be
@@ -137,6 +142,9 @@ func New(o Options) (*Locator, error) {
 	}{{"Symbols", o.Symbols}, {"BuildIDDirs", o.BuildIDDirs}, {"DebugRoots", o.DebugRoots},
 		{"BreakpadDirs", o.BreakpadDirs}, {"Rootfs", o.Rootfs}} {
 		for _, dir := range named.dirs {
+			if o.bundled && isFile(dir) {
+				continue
+			}
 			if err := readableDir(dir); err != nil {
 				return nil, wrong(named.field, err)
 			}
@@ -146,7 +154,13 @@ func New(o Options) (*Locator, error) {
 		root, _ := hostRoot(string(filepath.Separator))
 		l.roots = []string{root}
 	}
-	return l, l.indexObjects()
+	if err := l.indexObjects(); err != nil {
+		return nil, err
+	}
+	if o.bundled { // unpacking one takes so long that it does not begin with the first frame
+		l.symbols.run()
+	}
+	return l, nil
 }
 
 // wrong returns an error about a field of Options.
@@ -255,14 +269,21 @@ func (l *Locator) Find(ctx context.Context, m symsrc.Module) *symsrc.Files {
 // leastWait is how long a search is waited for after others have used up Options.Wait: one that need not read a tree is over by then.
 const leastWait = 5 * time.Millisecond
 
+// bundleWait is how long searches are waited for while a bundle is unpacked, which mostly takes seconds.
+const bundleWait = 50 * time.Millisecond
+
 // await waits for a search, or until ctx ends. It returns false if the search takes longer than it is waited for.
 func (l *Locator) await(ctx context.Context, r *remembered) bool {
 	if l.opt.Wait == 0 || r.over() {
 		return true
 	}
 	began := time.Now()
+	most := l.opt.Wait
+	if l.opt.bundled && !closedNow(l.symbols.run().unpacked) {
+		most = min(most, bundleWait)
+	}
 	l.mu.Lock()
-	most, late := max(l.opt.Wait-l.vain, leastWait), r.late
+	most, late := max(most-l.vain, leastWait), r.late
 	l.mu.Unlock()
 	if late {
 		return false
@@ -286,8 +307,31 @@ func (l *Locator) await(ctx context.Context, r *remembered) bool {
 	l.mu.Unlock()
 	if first && !closedNow(r.known) && len(l.opt.Symbols) > 0 && l.symbols.made() == nil {
 		l.opt.OnProblem(strings.Join(l.opt.Symbols, " and ") + ": still being read; frames get the names that are there when it is done")
+		go l.sayCame()
 	}
 	return false
+}
+
+// sayCame says that the trees were read for which answers did not wait, if that names frames that came before.
+func (l *Locator) sayCame() {
+	l.symbols.get(l.ctx)
+	l.mu.Lock()
+	late := l.late
+	l.mu.Unlock()
+	frames := int64(0)
+	for _, r := range late {
+		select {
+		case <-r.done:
+		case <-l.ctx.Done():
+			return
+		}
+		if r.files != nil && r.files.Usable() {
+			frames += r.awaiting.Load()
+		}
+	}
+	if frames > 0 && l.ctx.Err() == nil {
+		l.opt.OnProblem(symsrc.CameLate(strings.Join(l.opt.Symbols, " and "), frames))
+	}
 }
 
 // over reports whether a search is finished.
@@ -312,6 +356,7 @@ func (r *remembered) unfinished() *symsrc.Files {
 		files = *r.before
 		files.Retry = r.over
 	}
+	files.Awaiting = &r.awaiting
 	files.Came = func() bool { return r.over() && r.files != nil && r.files.Usable() }
 	return &files
 }
@@ -323,7 +368,8 @@ func (l *Locator) Hurry() {
 	l.hurry = true
 }
 
-// Await waits for searches that answers did not wait for, as Options.After says.
+// Await waits for searches that answers did not wait for, as Options.After says, after bundles have been unpacked: that is not begun anew
+// by each run.
 func (l *Locator) Await() {
 	l.mu.Lock()
 	late := l.late
@@ -331,6 +377,9 @@ func (l *Locator) Await() {
 		late = nil
 	}
 	l.mu.Unlock()
+	if len(late) > 0 && l.opt.bundled {
+		<-l.symbols.run().unpacked
+	}
 	enough := time.NewTimer(l.opt.After)
 	defer enough.Stop()
 	for _, r := range late {

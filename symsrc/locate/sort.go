@@ -2,7 +2,6 @@ package locate
 
 import (
 	"bytes"
-	"context"
 	"debug/elf"
 	"encoding/hex"
 	"io/fs"
@@ -16,8 +15,8 @@ import (
 const maxLook = 64
 
 // sorted returns the options with each path of Symbols where it belongs by its content. A file is an object, an archive or a symbol
-// file, which all count as Objects, or a list of files. A directory is a build-ID tree, a store of Breakpad's layout, or any tree. A
-// tree with a .build-id is a debug root, too.
+// file, which all count as Objects, or a list of files, or a bundle, which is a tree. A directory is a build-ID tree, a store of Breakpad's
+// layout, or any tree. A tree with a .build-id is a debug root, too.
 func (o Options) sorted() (Options, error) {
 	paths := o.Symbols
 	o.Symbols = nil
@@ -26,15 +25,9 @@ func (o Options) sorted() (Options, error) {
 		if err != nil {
 			return o, wrong("Symbols", &fs.PathError{Op: "open", Path: path, Err: cause(err)})
 		}
-		if unpacked, is := o.unbundled(path, info); is && unpacked == "" {
-			continue
-		} else if is {
-			path = unpacked
-			if info, err = os.Stat(path); err != nil {
-				return o, wrong("Symbols", err)
-			}
-		}
 		switch {
+		case isBundleAt(path, info): // a tree, which is unpacked when it is read
+			o.Symbols, o.bundled = append(o.Symbols, path), true
 		case !info.IsDir():
 			f, err := openRegular(path, true)
 			if err != nil {
@@ -60,25 +53,17 @@ func (o Options) sorted() (Options, error) {
 	return o, nil
 }
 
-// unbundled returns the directory with the files of a bundle. If it cannot be unpacked, the user is told, and dir is "". is is false for
-// what is no bundle.
-func (o *Options) unbundled(path string, info fs.FileInfo) (dir string, is bool) {
+// isBundleAt reports whether the file at path is a bundle.
+func isBundleAt(path string, info fs.FileInfo) bool {
 	if !info.Mode().IsRegular() {
-		return "", false
+		return false
 	}
 	f, err := openRegular(path, true)
 	if err != nil {
-		return "", false
+		return false
 	}
 	defer f.close()
-	if !isBundle(f) {
-		return "", false
-	}
-	if dir, err = o.unbundle(context.Background(), path, f); err != nil {
-		o.OnProblem(path + ": cannot unpack it: " + err.Error())
-		return "", true
-	}
-	return dir, true
+	return isBundle(f)
 }
 
 // IsPackage reports whether a file is a package of split DWARF, of which .debug_cu_index is the index (DWARF 5 §7.3.5).

@@ -2,6 +2,7 @@ package locate
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -18,13 +19,15 @@ import (
 
 // trees are directory trees to be indexed.
 type trees struct {
-	dirs     []string
-	isRoot   bool   // they are root file systems
-	cacheDir string // for their cache files; "" for none
+	dirs     []string // or bundles
+	isRoot   bool     // they are root file systems
+	cacheDir string   // for their cache files; "" for none
 	problem  func(string)
 	workers  int // 0: one for each core
 	// known, if not nil, is called before the trees are read with what they had the last time.
 	known func(*index)
+	// unpacked, if not nil, is called after the bundles were unpacked.
+	unpacked func()
 	// ended is set when no caller waits for the trees any more.
 	ended *atomic.Bool
 	// files counts the files that were read; it may be nil.
@@ -47,11 +50,11 @@ const (
 func (t *trees) index() *index {
 	walks := make([]*treeWalk, len(t.dirs))
 	for i, dir := range t.dirs {
-		abs, err := filepath.Abs(dir)
-		host := err == nil && abs == string(filepath.Separator)
-		if !host || !t.isRoot {
-			walks[i] = newTreeWalk(dir, host || t.isRoot, loadTree(t.cacheDir, abs))
-			walks[i].root, walks[i].ended, walks[i].count = abs, t.ended, t.files
+		if isFile(dir) {
+			dir = t.unbundledAt(dir)
+		}
+		if dir != "" {
+			walks[i] = t.walk(dir)
 		}
 	}
 	if t.had != nil {
@@ -66,11 +69,43 @@ func (t *trees) index() *index {
 	if t.known != nil {
 		t.known(indexed(walks, func(w *treeWalk) []foundFile { return w.known.files() }))
 	}
+	for i, dir := range t.dirs {
+		if isFile(dir) && walks[i] == nil {
+			walks[i] = t.unbundled(dir)
+		}
+	}
+	if t.unpacked != nil {
+		t.unpacked()
+	}
 	x := indexed(walks, t.read)
 	if t.ended != nil && t.ended.Load() {
 		return nil
 	}
 	return x
+}
+
+// walk returns the walk over a directory; nil if it is not read.
+func (t *trees) walk(dir string) *treeWalk {
+	abs, err := filepath.Abs(dir)
+	host := err == nil && abs == string(filepath.Separator)
+	if host && t.isRoot {
+		return nil
+	}
+	w := newTreeWalk(dir, host || t.isRoot, loadTree(t.cacheDir, abs))
+	w.root, w.ended, w.count = abs, t.ended, t.files
+	return w
+}
+
+// unbundled returns the walk over the files of a bundle, which it unpacks; nil if it cannot be.
+func (t *trees) unbundled(path string) *treeWalk {
+	dir, err := t.unbundle(path)
+	if err == nil {
+		return t.walk(dir)
+	}
+	if !errors.Is(err, errEnded) {
+		t.problem(path + ": cannot unpack it: " + err.Error())
+	}
+	return nil
 }
 
 // indexed returns the index of what files returns for each tree; nil stands for one that is not read.
