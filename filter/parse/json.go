@@ -72,7 +72,7 @@ func jsonPieces(line []byte) (pieces []piece) {
 		if i >= end {
 			return nil
 		}
-		if at, ok := frame.MetricKit(line[:end], start-1); ok { // the strings in it are no lines
+		if at, ok := frame.InObject(line[:end], start-1); ok { // the strings in it are no lines
 			for n := len(pieces); n > 0 && pieces[n-1].Start > at.Start; n-- {
 				pieces = pieces[:n-1]
 			}
