@@ -130,11 +130,12 @@ func (a *ahead) mayHold(line []byte) (before, passes bool) {
 	t := a.f.resolver.Processes.Thread(p, nil, nil, body, match.Look(body))
 	text := body[p.Start:p.End]
 	if !a.holding() {
-		if a.above = a.opensReport(t, body); !a.above && !a.lacksMappings(t, body) {
+		stacks := false
+		if a.above, stacks = a.opensReport(t, body); !a.above && !stacks && !a.lacksMappings(t, body) {
 			return false, true
 		}
 		a.of, a.listing, a.whole, a.since = t.Process, false, false, time.Now()
-		a.images = a.images || a.above
+		a.images = a.images || a.above || stacks
 	}
 	if a.whole || a.above && len(a.lines) > 0 && t.Process == a.of && bytes.Contains(text, mappings.CrashKey) {
 		return true, false
@@ -158,9 +159,13 @@ func (a *ahead) mayHold(line []byte) (before, passes bool) {
 	return false, false
 }
 
-// opensReport reports whether a line begins the images of a report whose frames stand below.
-func (a *ahead) opensReport(t *resolve.Thread, line []byte) bool {
-	return !a.pausing && a.f.resolver.LacksMappings(t) && bytes.Contains(line, mappings.CrashKey)
+// opensReport reports whether a line begins the images of a report in JSON whose frames stand below, or has stacks as texts and the images
+// stand below.
+func (a *ahead) opensReport(t *resolve.Thread, line []byte) (above, stacks bool) {
+	if a.pausing || !a.f.resolver.LacksMappings(t) {
+		return false, false
+	}
+	return bytes.Contains(line, mappings.CrashKey), parse.HoldsStacks(line)
 }
 
 // lacksMappings reports whether a line has a frame that the process's mappings would resolve, and there are none, or one whose build ID

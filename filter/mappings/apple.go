@@ -91,7 +91,7 @@ const (
 type AppleList struct {
 	// Images are the modules by their numbers. One without a UUID may be any file.
 	Images []symsrc.Module
-	// Mapped are those of a report of KSCrash, by their addresses.
+	// Mapped are those whose addresses the report says, in the order of these.
 	Mapped []Mapping
 	// Done is set after the list.
 	Done bool
@@ -155,9 +155,10 @@ func (l *AppleList) add(object []byte) {
 	m := symsrc.Module{BuildID: symsrc.MachO}
 	var o scan.Object
 	if o.Read(object, 0) {
-		m.Name = string(o.Text(object, "name").Of(object))
-		if path := o.Get(object, "path"); path != nil && path.Quoted {
-			m.Name = string(bytes.ReplaceAll(path.Value.Of(object), []byte(`\/`), []byte("/")))
+		for _, key := range [...]string{"name", "path"} {
+			if path := o.Get(object, key); path != nil && path.Quoted {
+				m.Name = string(bytes.ReplaceAll(path.Value.Of(object), []byte(`\/`), []byte("/")))
+			}
 		}
 		if id, ok := appleID(o.Text(object, "uuid").Of(object)); ok {
 			m.BuildID = id
@@ -179,8 +180,12 @@ func (l *AppleList) place(object []byte, o *scan.Object, m symsrc.Module) {
 	}
 	start, ok := number("image_addr")
 	size, isSized := number("image_size")
+	if !ok {
+		start, ok = number("base")
+		size, isSized = number("size")
+	}
 	if ok && isSized && size > 0 && start+size > start {
 		l.Mapped = append(l.Mapped, Mapping{Format: AppleImages, Start: start, Last: start + size - 1, Space: symsrc.InImage, Mode: "rx", BuildID: string(m.BuildID),
-			Path: bytes.ReplaceAll(o.Text(object, "name").Of(object), []byte(`\/`), []byte("/"))})
+			Path: []byte(m.Name)})
 	}
 }
