@@ -69,6 +69,8 @@ type ahead struct {
 	apple   mappings.AppleList // of a report in JSON
 	// above is set if the list stands above the frames, and whole once the report has ended.
 	above, whole bool
+	// parted is set in a list that has several parts, with other lines between them.
+	parted bool
 }
 
 // maxReport bounds, in lines, how far below its first frame a board's report of a fault has the sum of its program.
@@ -151,8 +153,11 @@ func (a *ahead) mayHold(line []byte) (before, passes bool) {
 	}
 	at := a.f.line + len(a.lines) + 1
 	listed := t.Process == a.of && (resolve.ReadMapping(t.Space, text, at) || a.images && resolve.ReadImage(t.Space, imageOf(text), at) || a.loaded(t, text) || a.images && a.numbered(t, body, at))
-	if a.listing && !listed && t.Process == a.of && !a.above {
-		return true, false
+	if t.Process == a.of && !listed {
+		a.parted = a.parted || a.images && bytes.HasPrefix(text, mappings.ApplePart)
+		if a.listing && !a.above && !(a.parted && (len(text) == 0 || bytes.HasPrefix(text, mappings.ApplePart))) {
+			return true, false
+		}
 	}
 	a.listing = a.listing || listed
 	a.hold(line)
@@ -219,7 +224,7 @@ func (a *ahead) leave(ctx context.Context, dst []byte) []byte {
 		return dst
 	}
 	of := a.of
-	a.of, a.listing = nil, false
+	a.of, a.listing, a.parted = nil, false, false
 	for _, line := range a.take() {
 		dst, _ = a.to.Lines(ctx, dst, line)
 	}

@@ -12,7 +12,9 @@ import (
 // AppleHeadline stands above the images of a report of Apple's, below its stacks, and AppleKey before those of a report in JSON.
 var (
 	AppleHeadline = []byte("Binary Images:")
-	AppleKey      = []byte(`"usedImages"`)
+	// ApplePart stands above each part of the images where a report has several: Binary Images (App):
+	ApplePart = []byte("Binary Images (")
+	AppleKey  = []byte(`"usedImages"`)
 	// CrashKey stands before the images of a report of KSCrash in JSON, above its stacks or below.
 	CrashKey = []byte(`"binary_images"`)
 )
