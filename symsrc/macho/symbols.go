@@ -186,6 +186,9 @@ func (f *File) translate(entries, strings []byte, limits *budget.File) (raw []by
 		}
 		list = append(list, named{n.value, n.name, sect, typ&external == 0, typ&(external|private) == 0})
 	}
+	if !f.isListed {
+		limits.Hold(weight * len(list)) // copies in unsure
+	}
 	return f.write(list, plain), len(list)
 }
 
@@ -382,7 +385,7 @@ func (t *trie) export(addr uint64, name []byte) {
 		if addr < x.addr || addr-x.addr >= x.size || i >= maxSection || x.isDebug() {
 			continue
 		}
-		const weight = 64
+		const weight = 128
 		t.limits.Hold(weight + len(name))
 		t.list = append(t.list, named{value: addr, name: uint32(len(t.names)), sect: byte(i + 1)})
 		t.names = append(append(t.names, name...), 0)

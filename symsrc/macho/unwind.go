@@ -51,7 +51,7 @@ func (f *File) unwinding(limits *budget.File) (u unwinding) {
 
 // add adds the start of a function.
 func (u *unwinding) add(addr uint64, limits *budget.File) {
-	const weight = 32 // also of its end
+	const weight = 80 // also of its end
 	limits.Hold(weight)
 	u.starts = append(u.starts, addr)
 }
