@@ -1,7 +1,6 @@
 package macho
 
 import (
-	"cmp"
 	stdelf "debug/elf"
 	"encoding/binary"
 	"slices"
@@ -147,12 +146,12 @@ func (f *File) appendSymbols(sections []elf.Section, limits *budget.File) ([]elf
 	return sections, nil
 }
 
-// named is a symbol to be written. A static one was local in its object already.
+// named is a symbol to be written. A static one was local in its object already. One that is unsure may end anywhere before the next.
 type named struct {
-	value         uint64
-	name          uint32
-	sect          byte
-	local, static bool
+	value                 uint64
+	name                  uint32
+	sect                  byte
+	local, static, unsure bool
 }
 
 // translate returns the entries of a symbol table as those of ELF, and how many these are.
@@ -184,10 +183,10 @@ func (f *File) translate(entries, strings []byte, limits *budget.File) (raw []by
 		case c == 'l' && f.typ == typeObject && isLabel(strings[n.name:]):
 			continue
 		}
-		list = append(list, named{n.value, n.name, sect, typ&external == 0, typ&(external|private) == 0})
+		list = append(list, named{value: n.value, name: n.name, sect: sect, local: typ&external == 0, static: typ&(external|private) == 0})
 	}
 	if !f.isListed {
-		limits.Hold(weight * len(list)) // copies in unsure
+		limits.Hold(4 * len(list)) // for doubt
 	}
 	return f.write(list, plain), len(list)
 }
@@ -235,9 +234,8 @@ func (f *File) write(list []named, complete bool) []byte {
 	for i := range isCode {
 		isCode[i] = f.sections[i].isCode()
 	}
-	unsure := map[uint64]bool{}
 	if !complete && !f.isListed && f.typ != typeObject {
-		unsure = f.unsure(list, isCode)
+		f.doubt(list, isCode)
 	}
 	// Most tables are sorted by address, in a few runs: the next bound is near the last one.
 	at := 0
@@ -266,7 +264,7 @@ func (f *File) write(list []named, complete bool) []byte {
 			info |= byte(stdelf.STB_GLOBAL) << 4
 		}
 		length := end - n.value
-		if isCode && len(unsure) > 0 && unsure[n.value] {
+		if n.unsure {
 			length = min(length, 1)
 		}
 		if f.is64 && !f.big {
@@ -292,30 +290,61 @@ func (f *File) write(list []named, complete bool) []byte {
 	return out
 }
 
-// unsure returns the addresses of functions that others without symbols may follow, where no list says where functions start. Symbols are
-// removed from whole objects, local ones first, and prebuilt libraries often have none: so a function is sure to end at the next symbol if it is
-// a local one, or if there are such before and after it.
-func (f *File) unsure(list []named, isCode []bool) map[uint64]bool {
-	code := slices.DeleteFunc(slices.Clone(list), func(n named) bool { return !isCode[n.sect-1] })
-	slices.SortFunc(code, func(a, b named) int { return cmp.Compare(a.value, b.value) })
-	unsure := make(map[uint64]bool, len(code))
-	before := false // whether there was a local one at the last address
+// doubt sets unsure for functions that others without symbols may follow, where no list says where functions start. Symbols are removed from
+// whole objects, local ones first, and prebuilt libraries often have none: so a function is sure to end at the next symbol if it is a local
+// one, or if there are such before and after it.
+func (f *File) doubt(list []named, isCode []bool) {
+	code := make([]uint32, 0, len(list))
+	for i := range list {
+		if isCode[list[i].sect-1] {
+			code = append(code, uint32(i))
+		}
+	}
+	code = byValue(list, code)
+	// same returns where the symbols at another address begin, and whether one at this address is static.
+	same := func(i int) (next int, static bool) {
+		for next = i; next < len(code) && list[code[next]].value == list[code[i]].value; next++ {
+			static = static || list[code[next]].static
+		}
+		return next, static
+	}
+	before := false
 	for i := 0; i < len(code); {
-		next, static := i, false
-		for ; next < len(code) && code[next].value == code[i].value; next++ {
-			static = static || code[next].static
-		}
-		after := false
-		for k := next; k < len(code) && code[k].value == code[next].value; k++ {
-			after = after || code[k].static
-		}
-		addr := code[i].value
-		if _, isKnown := f.ends[addr]; !isKnown && !static && !(before && after) {
-			unsure[addr] = true
+		next, static := same(i)
+		_, after := same(next)
+		if _, isKnown := f.ends[list[code[i]].value]; !isKnown && !static && !(before && after) {
+			for _, k := range code[i:next] {
+				list[k].unsure = true
+			}
 		}
 		before, i = static, next
 	}
-	return unsure
+}
+
+// byValue sorts the numbers of symbols by the values of these. Tables are in a few sorted runs, which are merged.
+func byValue(list []named, code []uint32) []uint32 {
+	run := func(from int) (end int) {
+		for end = from; end < len(code) && (end == from || list[code[end-1]].value <= list[code[end]].value); end++ {
+		}
+		return end
+	}
+	for merged := make([]uint32, 0, len(code)); run(0) < len(code); merged = merged[:0] {
+		for from := 0; from < len(code); {
+			middle := run(from)
+			end := run(middle)
+			a, b := code[from:middle], code[middle:end]
+			for len(a) > 0 && len(b) > 0 {
+				if list[a[0]].value <= list[b[0]].value {
+					merged, a = append(merged, a[0]), a[1:]
+				} else {
+					merged, b = append(merged, b[0]), b[1:]
+				}
+			}
+			merged, from = append(append(merged, a...), b...), end
+		}
+		code, merged = merged, code
+	}
+	return code
 }
 
 // Bounds on the trie of exports: its nodes refer to each other, and hostile ones in circles.
