@@ -158,7 +158,7 @@ var imports = map[string]string{
 	"symsrc/javamap":           "symsrc symsrc/retrace",
 	"symsrc/locate":            "symsrc symsrc/budget symsrc/diskcache symsrc/macho symsrc/unpack",
 	"symsrc/index":             "symsrc symsrc/budget symsrc/names",
-	"symsrc/macho":             "symsrc symsrc/bin symsrc/budget symsrc/elf",
+	"symsrc/macho":             "symsrc symsrc/bin symsrc/budget symsrc/codeprobe symsrc/elf",
 	"symsrc/mapped":            "",
 	"symsrc/meter":             "symsrc",
 	"symsrc/names":             "symsrc/bin symsrc/budget symsrc/demangle",

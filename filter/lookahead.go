@@ -67,6 +67,10 @@ type ahead struct {
 	listing bool
 	images  bool
 	apple   mappings.AppleList // of a report in JSON
+	// above is set if the list stands above the frames, and whole once the report has ended.
+	above, whole bool
+	// parted is set in a list that has several parts, with other lines between them.
+	parted bool
 }
 
 // maxReport bounds, in lines, how far below its first frame a board's report of a fault has the sum of its program.
@@ -128,11 +132,17 @@ func (a *ahead) mayHold(line []byte) (before, passes bool) {
 	t := a.f.resolver.Processes.Thread(p, nil, nil, body, match.Look(body))
 	text := body[p.Start:p.End]
 	if !a.holding() {
-		if !a.lacksMappings(t, body) {
+		stacks := false
+		if a.above, stacks = a.opensReport(t, body); !a.above && !stacks && !a.lacksMappings(t, body) {
 			return false, true
 		}
-		a.of, a.listing, a.since = t.Process, false, time.Now()
+		a.of, a.listing, a.whole, a.since = t.Process, false, false, time.Now()
+		a.images = a.images || a.above || stacks
 	}
+	if a.whole || a.above && len(a.lines) > 0 && t.Process == a.of && bytes.Contains(text, mappings.CrashKey) {
+		return true, false
+	}
+	a.whole = a.above && a.apple.Done && string(text) == "}"
 	if t.Process == a.of && (mappings.BoundsImages(text) || len(a.lines) > 0 && mappings.BoundsApple(text)) {
 		return true, false
 	}
@@ -142,13 +152,25 @@ func (a *ahead) mayHold(line []byte) (before, passes bool) {
 		return false, false
 	}
 	at := a.f.line + len(a.lines) + 1
-	listed := t.Process == a.of && (resolve.ReadMapping(t.Space, text, at) || a.images && resolve.ReadImage(t.Space, imageOf(text), at) || a.loaded(t, text) || a.images && a.numbered(t, body))
-	if a.listing && !listed && t.Process == a.of {
-		return true, false
+	listed := t.Process == a.of && (resolve.ReadMapping(t.Space, text, at) || a.images && resolve.ReadImage(t.Space, imageOf(text), at) || a.loaded(t, text) || a.images && a.numbered(t, body, at))
+	if t.Process == a.of && !listed {
+		a.parted = a.parted || a.images && bytes.HasPrefix(text, mappings.ApplePart)
+		if a.listing && !a.above && !(a.parted && (len(text) == 0 || bytes.HasPrefix(text, mappings.ApplePart))) {
+			return true, false
+		}
 	}
 	a.listing = a.listing || listed
 	a.hold(line)
 	return false, false
+}
+
+// opensReport reports whether a line begins the images of a report in JSON whose frames stand below, or has stacks as texts and the images
+// stand below.
+func (a *ahead) opensReport(t *resolve.Thread, line []byte) (above, stacks bool) {
+	if a.pausing || !a.f.resolver.LacksMappings(t) {
+		return false, false
+	}
+	return bytes.Contains(line, mappings.CrashKey), parse.HoldsStacks(line)
 }
 
 // lacksMappings reports whether a line has a frame that the process's mappings would resolve, and there are none, or one whose build ID
@@ -178,10 +200,11 @@ func (a *ahead) awaits(fr *parse.Frame, unstated, unsummed bool) bool {
 }
 
 // numbered notes the images of a report in JSON, of which a line may have some.
-func (a *ahead) numbered(t *resolve.Thread, line []byte) bool {
+func (a *ahead) numbered(t *resolve.Thread, line []byte, at int) bool {
 	listed := a.apple.Line(line)
 	if listed && a.apple.Done {
 		t.SetImages(a.apple.Images)
+		resolve.AddImages(t.Space, a.apple.Mapped, at)
 	}
 	return listed
 }
@@ -201,7 +224,7 @@ func (a *ahead) leave(ctx context.Context, dst []byte) []byte {
 		return dst
 	}
 	of := a.of
-	a.of, a.listing = nil, false
+	a.of, a.listing, a.parted = nil, false, false
 	for _, line := range a.take() {
 		dst, _ = a.to.Lines(ctx, dst, line)
 	}

@@ -44,8 +44,10 @@ func ListsMappings(in io.Reader) bool {
 
 // listed reports whether a line of text is a mapping of code, or stands above the modules of the stacks before it.
 func listed(text []byte) bool {
-	if bytes.Contains(text, mappings.LoadedHeadline) || bytes.Contains(text, mappings.AppleHeadline) || bytes.Contains(text, mappings.AppleKey) {
-		return true
+	for _, mark := range [...][]byte{mappings.LoadedHeadline, mappings.AppleHeadline, mappings.ApplePart, mappings.AppleKey, mappings.CrashKey} {
+		if bytes.Contains(text, mark) {
+			return true
+		}
 	}
 	return holdsMapping(text, executable, mappings.Parse) || holdsMapping(text, mappings.RangeDashes[0], image) || holdsMapping(text, mappings.RangeDashes[1], image)
 }

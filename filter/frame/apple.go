@@ -16,6 +16,7 @@ import (
 //	2  ??? (<2151A33A-068D-37FE-ACB5-02E0BB7DA9D8> + 264960) [0x103758b00]                  spindump
 //	+ 2443 ???  (in prog)  load address 0x100000000 + 0x3f60  [0x100003f60]                 sample
 //	5   Crash-Tester     0x0000f6d9 0x8000 + 30425 (-[Crasher throwException] + 101)        KSCrash, side by side
+//	4   Metal   0x00000001ce875d88 0x1ce7f9000 + 511368     	// MTLReportFailure         Cr4shed, libsymbolicate
 //	(0x18e27ad8c 0x18d4345ec 0x104f8c40f)                                                   the stack of an exception
 //
 // backtrace_symbols writes "%-4d%-35s 0x%0*lx %s + %lu" (Libc's gen/backtrace.c), reports have a tab after the name. Images below the
@@ -32,6 +33,7 @@ var (
 	plusWord    = []byte(" + ")
 	missingUUID = []byte(" (Missing UUID ")
 	parenWord   = []byte(" (")
+	commentWord = "// "
 	inImageWord = []byte("  (in ")
 	loadWord    = []byte("load address 0x")
 	noName      = []byte("???")
@@ -76,9 +78,15 @@ func readApple(s *Search, line []byte, at, from int, f *Frame) bool {
 		if !ok || off.End > limit {
 			return false
 		}
-		if named := line[off.End:limit]; len(named) > 0 { // what the emitter takes for the name
-			ok = bytes.HasPrefix(named, parenWord) && line[limit-1] == ')'
-			f.Hint = span(off.End+len(parenWord), limit-1)
+		if named := scan.Spaces(line, off.End); named < limit { // what the emitter takes for the name
+			switch {
+			case scan.Has(line, named, commentWord):
+				f.Hint = span(named+len(commentWord), limit)
+			case bytes.HasPrefix(line[off.End:limit], parenWord) && line[limit-1] == ')':
+				f.Hint = span(off.End+len(parenWord), limit-1)
+			default:
+				ok = false
+			}
 		}
 		return ok && base > 0 && !bytes.Equal(mod.Of(line), noName) && isDistance(addr, base, f.Offset)
 	}

@@ -63,6 +63,8 @@ var (
 	imageKey    = match.Literal{Text: `"imageOffset":`, When: match.Absolute}
 	metricFirst = match.Literal{Text: `"binaryUUID"`, When: match.Always, Fits: statesMetric}
 	metricKey   = match.Literal{Text: `"offsetIntoBinaryText`, When: match.Always, Fits: statesOffset}
+	crashImages = match.Literal{Text: `"binary_images"`, When: match.Absolute}
+	crashFrame  = match.Literal{Text: crashKey, When: match.Absolute, Fits: statesCrash}
 	number      = match.Literal{Text: "#", After: match.Digit, When: match.Renumbering}
 )
 
@@ -219,6 +221,12 @@ var colonSlash = []byte(":/")
 // statesOffset reports whether the key of a frame of MetricKit has a number.
 func statesOffset(line []byte, at int) bool {
 	_, ok := metricOffset(line, at)
+	return ok
+}
+
+// statesCrash reports whether the key of an address has a number.
+func statesCrash(line []byte, at int) bool {
+	_, ok := crashAddress(line, at)
 	return ok
 }
 

@@ -62,9 +62,9 @@ func metricKeyBefore(line []byte, from, at int) (key int, id Span, ok bool) {
 	return key, id, len(bytes.TrimLeft(line[id.End+2:at], " \r\n")) == 0
 }
 
-// MetricKit returns where a frame of MetricKit begins and ends, with its answer, if the key at line[at] is that of its offset. Its object has
+// metricKit returns where a frame of MetricKit begins and ends, with its answer, if the key at line[at] is that of its offset. Its object has
 // others in it.
-func MetricKit(line []byte, at int) (frame Span, ok bool) {
+func metricKit(line []byte, at int) (frame Span, ok bool) {
 	off, isNumber := metricOffset(line, at)
 	if !isNumber {
 		return frame, false
@@ -73,16 +73,20 @@ func MetricKit(line []byte, at int) (frame Span, ok bool) {
 	if _, off.End, isNumber = scan.Decimal(line, off.Start); !ok || !isNumber {
 		return frame, false
 	}
-	end := off.End
-	if scan.Has(line, end, metricAnswer) {
-		for end += len(metricAnswer); end < len(line) && line[end] != '"'; end++ {
-			if line[end] == '\\' {
-				end++
-			}
-		}
-		end = min(end+1, len(line))
+	return span(key, answerEnd(line, off.End)), true
+}
+
+// answerEnd returns where the answer at line[end] ends, or end if there is none.
+func answerEnd(line []byte, end int) int {
+	if !scan.Has(line, end, metricAnswer) {
+		return end
 	}
-	return span(key, end), true
+	for end += len(metricAnswer); end < len(line) && line[end] != '"'; end++ {
+		if line[end] == '\\' {
+			end++
+		}
+	}
+	return min(end+1, len(line))
 }
 
 // metricOffset returns where the number begins that is the value of the key at line[at].

@@ -2,6 +2,8 @@ package mappings
 
 import (
 	"bytes"
+	"cmp"
+	"slices"
 
 	"qss-filter/filter/scan"
 	"qss-filter/symsrc"
@@ -10,7 +12,11 @@ import (
 // AppleHeadline stands above the images of a report of Apple's, below its stacks, and AppleKey before those of a report in JSON.
 var (
 	AppleHeadline = []byte("Binary Images:")
-	AppleKey      = []byte(`"usedImages"`)
+	// ApplePart stands above each part of the images where a report has several: Binary Images (App):
+	ApplePart = []byte("Binary Images (")
+	AppleKey  = []byte(`"usedImages"`)
+	// CrashKey stands before the images of a report of KSCrash in JSON, above its stacks or below.
+	CrashKey = []byte(`"binary_images"`)
 )
 
 // reportStarts begin a report of Apple's.
@@ -87,6 +93,8 @@ const (
 type AppleList struct {
 	// Images are the modules by their numbers. One without a UUID may be any file.
 	Images []symsrc.Module
+	// Mapped are those whose addresses the report says, in the order of these.
+	Mapped []Mapping
 	// Done is set after the list.
 	Done bool
 
@@ -100,11 +108,16 @@ func (l *AppleList) Line(line []byte) bool {
 		return false
 	}
 	if !l.inside {
-		i := bytes.Index(line, AppleKey)
+		key := AppleKey
+		i := bytes.Index(line, key)
+		if i < 0 {
+			key = CrashKey
+			i = bytes.Index(line, key)
+		}
 		if i < 0 {
 			return false
 		}
-		line = line[i+len(AppleKey):]
+		line = line[i+len(key):]
 		open := bytes.IndexByte(line, '[')
 		if open < 0 || len(bytes.Trim(line[:open], " :")) > 0 {
 			return false
@@ -119,6 +132,7 @@ func (l *AppleList) Line(line []byte) bool {
 			}
 			if line[i] == ']' {
 				l.inside, l.Done = false, true
+				slices.SortStableFunc(l.Mapped, func(a, b Mapping) int { return cmp.Compare(a.Start, b.Start) })
 				return true
 			}
 			l.object, line = []byte{'{'}, line[i+1:]
@@ -126,7 +140,7 @@ func (l *AppleList) Line(line []byte) bool {
 		part, rest, whole := bytes.Cut(line, []byte("}"))
 		l.object = append(append(l.object, part...), ' ')
 		if len(l.object) > maxAppleObject || len(l.Images) >= maxAppleImages {
-			l.inside, l.Done, l.Images = false, true, nil
+			l.inside, l.Done, l.Images, l.Mapped = false, true, nil, nil
 			return true
 		}
 		if !whole {
@@ -143,13 +157,37 @@ func (l *AppleList) add(object []byte) {
 	m := symsrc.Module{BuildID: symsrc.MachO}
 	var o scan.Object
 	if o.Read(object, 0) {
-		m.Name = string(o.Text(object, "name").Of(object))
-		if path := o.Get(object, "path"); path != nil && path.Quoted {
-			m.Name = string(bytes.ReplaceAll(path.Value.Of(object), []byte(`\/`), []byte("/")))
+		for _, key := range [...]string{"name", "path"} {
+			if path := o.Get(object, key); path != nil && path.Quoted {
+				m.Name = string(bytes.ReplaceAll(path.Value.Of(object), []byte(`\/`), []byte("/")))
+			}
 		}
 		if id, ok := appleID(o.Text(object, "uuid").Of(object)); ok {
 			m.BuildID = id
 		}
+		l.place(object, &o, m)
 	}
 	l.Images = append(l.Images, m)
+}
+
+// place adds the mapping of an image, if its object says where that is.
+func (l *AppleList) place(object []byte, o *scan.Object, m symsrc.Module) {
+	number := func(key string) (v uint64, ok bool) {
+		at := o.Get(object, key)
+		if at == nil || at.Quoted {
+			return 0, false
+		}
+		v, end, ok := scan.Decimal(object, at.Value.Start)
+		return v, ok && end == at.Value.End
+	}
+	start, ok := number("image_addr")
+	size, isSized := number("image_size")
+	if !ok {
+		start, ok = number("base")
+		size, isSized = number("size")
+	}
+	if ok && isSized && size > 0 && start+size > start {
+		l.Mapped = append(l.Mapped, Mapping{Format: AppleImages, Start: start, Last: start + size - 1, Space: symsrc.InImage, Mode: "rx", BuildID: string(m.BuildID),
+			Path: []byte(m.Name)})
+	}
 }

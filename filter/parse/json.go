@@ -23,7 +23,7 @@ type piece struct {
 }
 
 // jsonPieces returns the lines inside the strings of a JSON object, and the objects in it that are frames. Strings are split at their
-// escaped line breaks. It returns none for a text that is no JSON object.
+// escaped line breaks. It returns none for a text that is no JSON object, nor the member of a report of Apple's with stacks in it.
 func jsonPieces(line []byte) (pieces []piece) {
 	begin := 0
 	for begin < len(line) && isJSONSpace(line[begin]) {
@@ -33,15 +33,20 @@ func jsonPieces(line []byte) (pieces []piece) {
 	for end > begin && isJSONSpace(line[end-1]) {
 		end--
 	}
-	if end-begin < 2 || line[begin] != '{' || line[end-1] != '}' {
+	if end-begin < 2 {
 		return nil
 	}
-	next := begin + 1
-	for next < end && isJSONSpace(line[next]) {
-		next++
-	}
-	if line[next] != '"' {
-		return nil
+	next := begin
+	if !HoldsStacks(line) {
+		if line[begin] != '{' || line[end-1] != '}' {
+			return nil
+		}
+		for next++; next < end && isJSONSpace(line[next]); {
+			next++
+		}
+		if line[next] != '"' {
+			return nil
+		}
 	}
 	open, before := begin, 0 // the innermost object, and the pieces before it
 	for i := next; i < end; i++ {
@@ -72,7 +77,7 @@ func jsonPieces(line []byte) (pieces []piece) {
 		if i >= end {
 			return nil
 		}
-		if at, ok := frame.MetricKit(line[:end], start-1); ok { // the strings in it are no lines
+		if at, ok := frame.InObject(line[:end], start-1); ok { // the strings in it are no lines
 			for n := len(pieces); n > 0 && pieces[n-1].Start > at.Start; n-- {
 				pieces = pieces[:n-1]
 			}
@@ -83,6 +88,12 @@ func jsonPieces(line []byte) (pieces []piece) {
 	}
 	return pieces
 }
+
+// stacksMember begins the line of a report in JSON (.ips) that has stacks as texts, each with escaped line breaks.
+var stacksMember = []byte(`"asiBacktraces"`)
+
+// HoldsStacks reports whether a line is that member.
+func HoldsStacks(line []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(line, " \t"), stacksMember) }
 
 func isJSONSpace(c byte) bool { return c == ' ' || c == '\t' }
 

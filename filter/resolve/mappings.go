@@ -30,6 +30,13 @@ func ReadImage(space *ctxstate.Process, text []byte, line int) bool {
 	return ok
 }
 
+// AddImages applies the images of a list, which count for the frames around it.
+func AddImages(space *ctxstate.Process, list []mappings.Mapping, line int) {
+	for i := range list {
+		addListed(space, &list[i], line)
+	}
+}
+
 // addListed applies a mapping of a list.
 func addListed(space *ctxstate.Process, m *mappings.Mapping, line int) {
 	space.AddListed(&ctxstate.Listed{List: uint8(m.Format), Start: m.Start, Last: m.Last, Space: m.Space, Offset: m.Offset, Mode: m.Mode,

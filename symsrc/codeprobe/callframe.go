@@ -293,6 +293,29 @@ func (s *frameSection) readFDE(e *frameEntry, x *cie) (elf.Span, bool) {
 	return elf.Span{Lo: lo, Hi: lo + n}, ok && ok2 && lo+n >= lo
 }
 
+// Ranges calls each for the code of every FDE in an .eh_frame that begins at addr.
+func Ranges(format elf.Format, data []byte, addr uint64, each func(elf.Span)) {
+	s := frameSection{format, data, addr, true}
+	var common cie
+	last, isKnown := -1, false
+	for off := 0; ; {
+		e, ok := s.entry(off)
+		if !ok {
+			return
+		}
+		if off = e.end; e.isCIE {
+			continue
+		}
+		if e.cie != last { // those of one object file follow each other
+			common, isKnown = s.readCIE(e.cie)
+			last = e.cie
+		}
+		if code, ok := s.readFDE(&e, &common); ok && isKnown {
+			each(code)
+		}
+	}
+}
+
 // scan lists the ranges of signal frames, of which even the C library has only a few.
 func (s *frameSection) scan() (spans []elf.Span) {
 	const maxSignal = 1 << 8

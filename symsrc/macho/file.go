@@ -18,8 +18,11 @@ type File struct {
 	// ELF is the file as package elf has it.
 	ELF  *elf.File
 	data []byte
-	// functions are the sorted addresses at which functions are known to start.
+	// functions are the sorted addresses at which functions are known to start. With isListed set, the linker has listed all of them;
+	// otherwise some have an address in ends, too: there they end.
 	functions []uint64
+	isListed  bool
+	ends      map[uint64]uint64
 }
 
 // Is reports whether a file is a Mach-O file of one architecture, by its first bytes.

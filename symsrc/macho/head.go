@@ -6,6 +6,7 @@
 //   - fat.go: the files of several architectures in one
 //   - file.go: the file as package elf has it, and its sections, whose names are cut to 16 bytes
 //   - symbols.go: the symbol table, without sizes in the file, bounded by the starts of functions; the trie of exports
+//   - unwind.go: bounds of functions in the tables of the unwinder, for files without a list of the starts
 //   - debugmap.go: the objects that have the debug information of a program without a dSYM; archive.go: objects in static libraries
 //
 // The layouts are those of Apple's <mach-o/loader.h>, <mach-o/nlist.h>, <mach-o/stab.h> and <mach-o/fat.h>.

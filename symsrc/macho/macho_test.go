@@ -182,6 +182,7 @@ func FuzzNew(f *testing.F) {
 		f.Add(b)
 	}
 	f.Add(trieFile())
+	f.Add(withoutStarts(read(f, programFile)))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		defer func() {
 			if r := recover(); r != nil {

@@ -15,6 +15,7 @@ const (
 	maskStab   = 0xe0
 	maskType   = 0x0e
 	external   = 0x01
+	private    = 0x10 // external in the object only
 	inSection  = 0x0e
 	thumbDef   = 0x08 // in n_desc
 	noSection  = 0
@@ -86,16 +87,7 @@ func (f *File) functionStarts(limits *budget.File) (starts []uint64) {
 	if !ok || len(b) == 0 {
 		return nil
 	}
-	addr, found := uint64(0), false
-	for i := range f.segments {
-		if s := &f.segments[i]; s.name == "__TEXT" {
-			addr, found = s.addr, true
-			break
-		}
-	}
-	if !found {
-		return nil
-	}
+	addr := f.textStart()
 	limits.Hold(8 * len(b))
 	starts = make([]uint64, 0, len(b))
 	for p := 0; p < len(b); {
@@ -127,7 +119,12 @@ func (f *File) appendSymbols(sections []elf.Section, limits *budget.File) ([]elf
 	if err != nil {
 		return nil, err
 	}
-	f.functions = f.functionStarts(limits)
+	if f.functions = f.functionStarts(limits); len(f.functions) > 0 {
+		f.isListed = true
+	} else {
+		u := f.unwinding(limits)
+		f.functions, f.ends = u.starts, u.ends
+	}
 	isEmpty := true
 	if len(entries) > 0 {
 		raw, count := f.translate(entries, strings, limits)
@@ -149,12 +146,12 @@ func (f *File) appendSymbols(sections []elf.Section, limits *budget.File) ([]elf
 	return sections, nil
 }
 
-// named is a symbol to be written.
+// named is a symbol to be written. A static one was local in its object already. One that is unsure may end anywhere before the next.
 type named struct {
-	value uint64
-	name  uint32
-	sect  byte
-	local bool
+	value                 uint64
+	name                  uint32
+	sect                  byte
+	local, static, unsure bool
 }
 
 // translate returns the entries of a symbol table as those of ELF, and how many these are.
@@ -186,9 +183,12 @@ func (f *File) translate(entries, strings []byte, limits *budget.File) (raw []by
 		case c == 'l' && f.typ == typeObject && isLabel(strings[n.name:]):
 			continue
 		}
-		list = append(list, named{n.value, n.name, sect, typ&external == 0})
+		list = append(list, named{value: n.value, name: n.name, sect: sect, local: typ&external == 0, static: typ&(external|private) == 0})
 	}
-	return f.write(list), len(list)
+	if !f.isListed {
+		limits.Hold(4 * len(list)) // for doubt
+	}
+	return f.write(list, plain), len(list)
 }
 
 // isLabel reports whether a name is one of those that the assembler makes up at the starts of sections: ltmp0.
@@ -213,8 +213,8 @@ func (f *File) hasPlainNames(entries, strings []byte) bool {
 	return false
 }
 
-// write returns symbols as the entries of an ELF file. The first entry is empty.
-func (f *File) write(list []named) []byte {
+// write returns symbols as the entries of an ELF file. The first entry is empty. With complete set, no symbol was removed.
+func (f *File) write(list []named, complete bool) []byte {
 	bounds := make([]uint64, 0, len(list)+len(f.functions))
 	for i := range list {
 		bounds = append(bounds, list[i].value)
@@ -234,8 +234,9 @@ func (f *File) write(list []named) []byte {
 	for i := range isCode {
 		isCode[i] = f.sections[i].isCode()
 	}
-	// Where the starts of functions are not known, those whose symbols were removed may follow any other. Local ones are removed first.
-	sure := len(f.functions) > 0 || f.typ == typeObject || slices.ContainsFunc(list, func(n named) bool { return n.local && isCode[n.sect-1] })
+	if !complete && !f.isListed && f.typ != typeObject {
+		f.doubt(list, isCode)
+	}
 	// Most tables are sorted by address, in a few runs: the next bound is near the last one.
 	at := 0
 	for i, n := range list {
@@ -251,6 +252,9 @@ func (f *File) write(list []named) []byte {
 		if at < len(bounds) {
 			end = min(end, bounds[at])
 		}
+		if last, ok := f.ends[n.value]; ok && last > n.value {
+			end = min(end, last)
+		}
 		isCode := isCode[n.sect-1]
 		info := byte(stdelf.STT_OBJECT)
 		if isCode {
@@ -260,8 +264,8 @@ func (f *File) write(list []named) []byte {
 			info |= byte(stdelf.STB_GLOBAL) << 4
 		}
 		length := end - n.value
-		if !sure && isCode {
-			length = 1
+		if n.unsure {
+			length = min(length, 1)
 		}
 		if f.is64 && !f.big {
 			binary.LittleEndian.PutUint32(b, n.name)
@@ -286,6 +290,63 @@ func (f *File) write(list []named) []byte {
 	return out
 }
 
+// doubt sets unsure for functions that others without symbols may follow, where no list says where functions start. Symbols are removed from
+// whole objects, local ones first, and prebuilt libraries often have none: so a function is sure to end at the next symbol if it is a local
+// one, or if there are such before and after it.
+func (f *File) doubt(list []named, isCode []bool) {
+	code := make([]uint32, 0, len(list))
+	for i := range list {
+		if isCode[list[i].sect-1] {
+			code = append(code, uint32(i))
+		}
+	}
+	code = byValue(list, code)
+	// same returns where the symbols at another address begin, and whether one at this address is static.
+	same := func(i int) (next int, static bool) {
+		for next = i; next < len(code) && list[code[next]].value == list[code[i]].value; next++ {
+			static = static || list[code[next]].static
+		}
+		return next, static
+	}
+	before := false
+	for i := 0; i < len(code); {
+		next, static := same(i)
+		_, after := same(next)
+		if _, isKnown := f.ends[list[code[i]].value]; !isKnown && !static && !(before && after) {
+			for _, k := range code[i:next] {
+				list[k].unsure = true
+			}
+		}
+		before, i = static, next
+	}
+}
+
+// byValue sorts the numbers of symbols by the values of these. Tables are in a few sorted runs, which are merged.
+func byValue(list []named, code []uint32) []uint32 {
+	run := func(from int) (end int) {
+		for end = from; end < len(code) && (end == from || list[code[end-1]].value <= list[code[end]].value); end++ {
+		}
+		return end
+	}
+	for merged := make([]uint32, 0, len(code)); run(0) < len(code); merged = merged[:0] {
+		for from := 0; from < len(code); {
+			middle := run(from)
+			end := run(middle)
+			a, b := code[from:middle], code[middle:end]
+			for len(a) > 0 && len(b) > 0 {
+				if list[a[0]].value <= list[b[0]].value {
+					merged, a = append(merged, a[0]), a[1:]
+				} else {
+					merged, b = append(merged, b[0]), b[1:]
+				}
+			}
+			merged, from = append(append(merged, a...), b...), end
+		}
+		code, merged = merged, code
+	}
+	return code
+}
+
 // Bounds on the trie of exports: its nodes refer to each other, and hostile ones in circles.
 const (
 	maxNodes     = 1 << 20
@@ -298,19 +359,12 @@ func (f *File) exports(limits *budget.File) (raw, names []byte) {
 	if !ok || len(b) == 0 {
 		return nil, nil
 	}
-	base := uint64(0)
-	for i := range f.segments {
-		if s := &f.segments[i]; s.name == "__TEXT" {
-			base = s.addr
-			break
-		}
-	}
-	t := trie{f: f, b: b, base: base, seen: make(map[uint64]bool), names: []byte{0}, limits: limits}
+	t := trie{f: f, b: b, base: f.textStart(), seen: make(map[uint64]bool), names: []byte{0}, limits: limits}
 	t.node(0, nil, 0)
 	if len(t.list) == 0 {
 		return nil, nil
 	}
-	return f.write(t.list), t.names
+	return f.write(t.list, false), t.names
 }
 
 // trie is a walk over the trie of exports.
@@ -360,7 +414,7 @@ func (t *trie) export(addr uint64, name []byte) {
 		if addr < x.addr || addr-x.addr >= x.size || i >= maxSection || x.isDebug() {
 			continue
 		}
-		const weight = 64
+		const weight = 128
 		t.limits.Hold(weight + len(name))
 		t.list = append(t.list, named{value: addr, name: uint32(len(t.names)), sect: byte(i + 1)})
 		t.names = append(append(t.names, name...), 0)

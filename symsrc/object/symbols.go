@@ -52,6 +52,10 @@ func (s *symbols) at(addr uint64) (c elf.Match, ok bool) {
 		c, ok = t.At(addr)
 		full = t == f.symtab || t == other.symtab
 	}
+	if !ok && f.objects.macho != nil && full && other != f && f.symtab != nil && other.symtab != nil {
+		// Where functions start, and so which symbols cover code, only one of the two may know.
+		c, ok = other.symtab.At(addr)
+	}
 	if ok && (startsWithin(f, c.Start, addr) || other != f && startsWithin(other, c.Start, addr)) {
 		return elf.Match{}, false
 	}

@@ -73,6 +73,9 @@ func New(ctx context.Context, o Options) (*Symbolizer, error) {
 			break
 		}
 	}
+	if whole, err := filepath.Abs(o.File); err == nil { // it begins with the path
+		why = strings.TrimPrefix(why, whole+": ")
+	}
 	return nil, fmt.Errorf("cannot read %s: %s", o.File, why)
 }
 
