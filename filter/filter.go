@@ -28,6 +28,7 @@
 //	lookahead.go    a Liner around the filter, in which frames wait for the mappings below them
 //	traces.go       a Liner around the filter, in which exceptions of Java wait for their first frame, and traces for the map that they prove
 //	tracesahead.go  which of the lines that mean nothing may name an exception, after all
+//	goroutines.go   a Liner around the filter, in which Go's tracebacks are shortened at a terminal
 //	proof.go        a Liner around the filter, in which frames wait for the end of their stack, which is to prove their file
 //	contextdump.go  the context as JSON
 //	guard.go        what a panic may cost: the one line

@@ -83,7 +83,12 @@ func (f *Filter) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 }
 
 // outermost returns what handles the lines of a stream.
-func (l *liner) outermost() stream.Liner { return l.splits }
+func (l *liner) outermost() stream.Liner {
+	if l.brief != nil && l.only == nil {
+		return newGoroutines(l, l.splits)
+	}
+	return l.splits
+}
 
 // afterSplits returns what handles the lines after the parts among them are known.
 func (l *liner) afterSplits() stream.Liner {

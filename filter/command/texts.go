@@ -147,7 +147,7 @@ var environment = []cli.Variable{
 	{Name: "FORCE_COLOR", About: "set to anything but 0: --color=auto adds colors in a pipe, too"},
 	{Name: "CLICOLOR_FORCE", About: "the same as FORCE_COLOR"},
 	{Name: "CLICOLOR", About: "set to 0: --color=auto adds no colors"},
-	{Name: "PAGER", About: "what shows long help on a terminal (less); cat shows it at once"},
+	{Name: "PAGER", About: "what shows long help on a terminal (less); cat, or nothing, shows it at once"},
 	{Name: "QSS_FILTER_PAGER", About: "the same, before PAGER"},
 	{Name: "LESS", About: "flags of less (FRX)"},
 	{Name: "LC_ALL", About: "the locale: without UTF-8 in it a terminal gets ASCII only"},

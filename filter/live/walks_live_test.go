@@ -401,3 +401,50 @@ func TestLiveRust(t *testing.T) {
 		t.Errorf("too few frames have names in\n%s", strings.Join(filtered, ""))
 	}
 }
+
+// TestLiveRustListed holds that a function is written once where Rust's runtime, which has the debug information, lists all functions at an
+// address itself: each frame keeps its own, at the place that the runtime says below it. Where it has symbols alone, nothing is left out.
+func TestLiveRustListed(t *testing.T) {
+	needTool(t, "rustc", "rustc")
+	needTool(t, "objcopy", "binutils")
+	dir := t.TempDir()
+	path := filepath.Join(dir, "walks")
+	if out, err := exec.Command("rustc", "-g", "-O", "-C", "link-arg=-Wl,--build-id=sha1", "-o", path, "testdata/walks.rs").CombinedOutput(); err != nil {
+		t.Skipf("rustc: %v\n%s", err, out)
+	}
+	symbols := filepath.Join(t.TempDir(), "walks")
+	if out, err := exec.Command("objcopy", "--strip-debug", path, symbols).CombinedOutput(); err != nil {
+		t.Fatalf("objcopy: %v\n%s", err, out)
+	}
+	filtered := func(path string) (log, out []string) {
+		cmd := exec.Command(path)
+		cmd.Env = append(os.Environ(), "RUST_BACKTRACE=full")
+		text, _ := cmd.CombinedOutput()
+		log = strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+		return log, filtertest.LineByLine(t, filter.Options{Symbols: sourceOf(t, dir)}, log)
+	}
+	log, out := filtered(path)
+	inlined, last := 0, ""
+	for i, line := range out {
+		if strings.Count(line, "\n") != 1 {
+			t.Errorf("%q became %q", log[i], line)
+		}
+		address, _, named := strings.Cut(line, " in ")
+		if _, address, _ = strings.Cut(address, ":"); !named || i+1 == len(log) {
+			continue
+		}
+		if address == last {
+			inlined++
+		}
+		last = address
+		if place, ok := strings.CutPrefix(strings.TrimSpace(log[i+1]), "at "); ok && !strings.HasSuffix(line, " "+place+"\n") {
+			t.Errorf("%q: the runtime says %s", line, place)
+		}
+	}
+	if inlined == 0 {
+		t.Errorf("no inlined function in\n%s", strings.Join(log, "\n"))
+	}
+	if log, out = filtered(symbols); strings.Count(strings.Join(out, ""), "\n") <= len(log) {
+		t.Errorf("functions are left out in\n%s", strings.Join(out, ""))
+	}
+}

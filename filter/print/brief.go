@@ -183,14 +183,11 @@ func (b *Brief) note(t *resolve.Thread, text []byte, it *Item) {
 // listed returns the index of the function that the frame at hand is about, where the log itself lists all functions at an address, as Rust
 // does: each has a frame, with its name. It is negative for a frame that has all of them.
 func (b *Brief) listed(all []symsrc.Frame, hint []byte) int {
-	at := 0
-	if s := &b.stack; b.continues() && s.addr == b.now.addr && s.inlined < len(all) {
-		at = s.inlined
+	listed := 0
+	if s := &b.stack; b.continues() && s.addr == b.now.addr {
+		listed = s.inlined
 	}
-	if len(all) < 2 || len(hint) == 0 || triage.Name(string(hint)) != triage.Name(all[at].Func) {
-		return -1
-	}
-	return at
+	return listedAt(all, hint, listed)
 }
 
 // continues reports whether the line at hand is the next frame of the open stack.

@@ -10,13 +10,14 @@ import (
 	"qss-filter/filter/parse"
 	"qss-filter/filter/record"
 	"qss-filter/filter/resolve"
+	"qss-filter/filter/triage"
 	"qss-filter/markup"
 	"qss-filter/sgr"
 	"qss-filter/symsrc"
 )
 
 // Items appends a text whose items are resolved.
-func (w *Text) Items(ctx context.Context, dst []byte, _ *resolve.Thread, s parse.Segment, items []Item, alone int) []byte {
+func (w *Text) Items(ctx context.Context, dst []byte, t *resolve.Thread, s parse.Segment, items []Item, alone int) []byte {
 	restore := w.Color
 	w.Quoted, w.inXML = s.Quoted(), s.XML != parse.OutsideXML
 	before := len(dst)
@@ -26,6 +27,9 @@ func (w *Text) Items(ctx context.Context, dst []byte, _ *resolve.Thread, s parse
 	case frames && w.opt.Style == Append && items[0].Frame.Shape != frame.Member:
 		dst = w.framesBelow(ctx, dst, s, items)
 	case frames && alone >= 0:
+		if !w.marked {
+			w.only = listedByRust(t, s, &items[0]) + 1
+		}
 		dst = w.single(ctx, dst, s, &items[0])
 	case frames:
 		dst = w.several(dst, s, items)
@@ -82,6 +86,33 @@ func (w *Text) single(ctx context.Context, dst []byte, s parse.Segment, it *Item
 		dst = w.source(ctx, dst, s, a, i, s.Text[:fr.Whole.Start], s.Text[fr.Whole.Start:])
 	}
 	return dst
+}
+
+// listedByRust returns the index of the function that a frame of Rust is about: where the runtime has debug information, it lists all functions
+// at an address, each with a number and a name, and its place on the next line. It is negative for a frame that has all of them, as where only
+// symbols are left.
+func listedByRust(t *resolve.Thread, s parse.Segment, it *Item) int {
+	fr, a := it.Frame, it.Answer
+	if fr.Counts || fr.Num.Empty() || s.Text[fr.Num.End] != ':' || fr.Base != frame.Absolute {
+		return -1
+	}
+	i, n := -1, 0
+	if a != nil && len(a.Frames) > 1 {
+		i = listedAt(a.Frames, hint(fr.HintText), t.Stack.Listed(fr.Offset, fr.Number, t.Stack.Line))
+		n = (i + 1) % len(a.Frames)
+	}
+	t.Stack.List(fr.Offset, fr.Number, t.Stack.Line, n)
+	return i
+}
+
+// listedAt returns the index of the next function at an address of which so many are listed in frames above, if that is the one that the log
+// names here. It is negative otherwise.
+func listedAt(all []symsrc.Frame, hint []byte, listed int) int {
+	at := listed % max(len(all), 1)
+	if len(all) < 2 || len(hint) == 0 || triage.Name(string(hint)) != triage.Name(all[at].Func) {
+		return -1
+	}
+	return at
 }
 
 // counts reports whether the lines of inlined functions take numbers of their own, and the numbers

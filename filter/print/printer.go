@@ -9,6 +9,8 @@
 //	fold.go         context elements, folded into one line per module
 //	render.go       functions, places and reasons, in color
 //	screen.go       the short picture of frames for a terminal
+//	brief.go        whole stacks for a terminal, with the line below a fault
+//	goroutine.go    tracebacks of Go for a terminal
 //	names.go        names of functions and files
 //	link.go         hyperlinks
 //	sourcelines.go  lines of source code below a frame

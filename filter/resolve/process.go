@@ -331,7 +331,28 @@ type stack struct {
 	Line int
 	// top is set if the next frame of a program is exact all the same, in formats whose frames stand on consecutive lines.
 	top bool
+	// listing is how far the log itself has listed the functions at an address, each in a frame of its own.
+	listing struct {
+		addr, number uint64
+		line, n      int
+	}
 }
+
+// Listed returns how many of the functions at an address the log has listed in the frames above one of that number on that line.
+func (s *stack) Listed(addr, number uint64, line int) int {
+	if l := &s.listing; l.n > 0 && l.addr == addr && l.number+1 == number && line-l.line <= maxBetween {
+		return l.n
+	}
+	return 0
+}
+
+// List notes that the frame of that number on a line is the n-th of the functions at an address, 0 if the log lists none there.
+func (s *stack) List(addr, number uint64, line, n int) {
+	s.listing.addr, s.listing.number, s.listing.line, s.listing.n = addr, number, line, n
+}
+
+// isListing reports whether frames after a line may go on with the functions of an address.
+func (s *stack) isListing(line int) bool { return s.listing.n > 0 && line-s.listing.line <= maxBetween }
 
 // maxBetween is by how many lines two frames of one stack may be apart, in formats without numbers.
 const maxBetween = 3

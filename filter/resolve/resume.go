@@ -49,7 +49,7 @@ func (r *Resolver) appendStacks(dst []byte, line int, waits bool) (lines []byte,
 	var recent [maxBetween + 1]*Thread // by how many lines ago their last frame was
 	begin := 0
 	for _, t := range r.Processes.threads {
-		if t.trampoline || t.fault != 0 || t.Stack.top || t.above == maybeTrampoline {
+		if t.trampoline || t.fault != 0 || t.Stack.top || t.Stack.isListing(line) || t.above == maybeTrampoline {
 			return dst, false
 		}
 		ago := line - t.Stack.Line

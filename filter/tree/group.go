@@ -354,7 +354,11 @@ type stack struct {
 	next   int
 	over   bool
 	begun  bool // the header is written
-	text   []byte
+	// alone is the address of the first frame if that has no number. again is set if the stack is that frame alone and a numbered one begins with
+	// it: gdb shows where a program has stopped, and then its stack.
+	alone string
+	again bool
+	text  []byte
 	// key is the hash of the functions, by which stacks are grouped; shown are the first shownFrames functions.
 	key   maphash.Hash
 	shown []frameHandle
@@ -389,18 +393,29 @@ func (l *logSink) stackOf(o *print.Observation) *stack {
 		return nil
 	}
 	s := l.open[o.Thread]
-	if s != nil && !s.over && s.run.Continue(o.Line, o.Number, o.Numbered) {
+	if s != nil && !s.over && (o.Numbered || !l.heads.Between(s.run.Line(), o.Line)) && s.run.Continue(o.Line, o.Number, o.Numbered) {
 		if s.frames == 1 && s.about == (triage.Headline{}) { // glog says PC: above what happened
 			l.describe(s, o.Line)
 		}
 		return s
 	}
+	var before *stack
 	if s != nil {
+		if o.Numbered && o.Number == 0 && s.frames == 1 && s.alone != "" && s.alone == string(o.Address) {
+			before, s.again = s, true
+		}
 		l.finish(s)
 	}
 	l.settle(o.Line)
 	s = &stack{id: l.counts.stacks, line: o.Line, thread: o.Thread, run: triage.Begin(o.Line, o.Number, o.Numbered)}
-	l.describe(s, o.Line)
+	if l.describe(s, o.Line); before != nil && s.about == (triage.Headline{}) {
+		if s.about = before.about; s.about.Kind == triage.Fault {
+			l.fault = s
+		}
+	}
+	if !o.Numbered {
+		s.alone = string(o.Address)
+	}
 	if l.rep.grouping() {
 		s.key.SetSeed(l.rep.groups.seed)
 	}
@@ -430,7 +445,7 @@ func (l *logSink) finish(s *stack) {
 	if l.open[s.thread] == s {
 		delete(l.open, s.thread)
 	}
-	if l.rep.grouping() {
+	if l.rep.grouping() && !s.again {
 		l.rep.groups.add(l, s)
 	}
 	s.shown, s.sources = nil, nil

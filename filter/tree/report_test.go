@@ -278,6 +278,28 @@ func TestOneBug(t *testing.T) {
 	}
 }
 
+// TestStacksOfTools has logs of gdb, which shows the frame where a program has stopped and then the stack that begins with it, and of valgrind,
+// whose stacks follow each other without numbers.
+func TestStacksOfTools(t *testing.T) {
+	for name, want := range map[string]string{
+		"gdb-bt.log": "1 × fault: SIGSEGV: demo::deref<int> crash.cc:12 [1: gdb-bt.log:10×1]\n",
+		"valgrind.log": "1 × fault: Invalid read of size 4: int demo::deref<int>(int*, int) crash.cc:12 [1: valgrind.log:7×1]\n" +
+			"  1 × freed by: demo::Widget::poke(int) crash.cc:19 [1: valgrind.log:14×1]\n" +
+			"  1 × allocated by: demo::Widget::poke(int) crash.cc:16 [1: valgrind.log:21×1]\n",
+	} {
+		log, err := os.ReadFile("../../testdata/logs/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := newBatch(t, map[string]string{name: string(log)})
+		b.opt.Group, b.opt.HTML = true, filepath.Join(b.out, "page.html")
+		b.run(t, nil)
+		if got := outline(t, b.file(t, "page.html")); got != want {
+			t.Errorf("%s: the page has\n%s\nwant\n%s", name, got, want)
+		}
+	}
+}
+
 // TestTitle has stacks without a function of the program's own: the title is of the first that is not an allocator's or of what has printed
 // the stack.
 func TestTitle(t *testing.T) {

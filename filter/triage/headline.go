@@ -44,7 +44,7 @@ type Headlines struct {
 // marks are in all lines that are a headline, or say what the stack below is.
 var marks = [...]string{"Sanitizer", "SIG", "signal ", " of size ", "llocated by ", "llocated from", "freed by ", "created by ", "runtime error:",
 	"panic", "leak of ", "Check failed", "CHECK failed", "KASAN", "terminate called", "Assertion", "fatal error: ", "stored to memory", "created by an allocation",
-	"Exception", "java.lang.", "kernel BUG", "general protection fault", "Unable to handle"}
+	"uninitialised ", "Invalid free()", "Mismatched free()", "Block was alloc'd", "Exception", "java.lang.", "kernel BUG", "general protection fault", "Unable to handle"}
 
 // forms are the lines of reports, the first that fits counts. The first group of an expression is Text, or what completes it.
 var forms = sync.OnceValue(func() []form {
@@ -59,9 +59,12 @@ var forms = sync.OnceValue(func() []form {
 		f(`\bThread T?\d+.* created by `, "", "created by", false),
 		f(`Uninitialized value was (stored|created)`, "", "", false),
 		f(`Previous (?:atomic )?(?:write|read) of size `, "", "previous access", false),
+		f(`==\d+== *(Invalid (?:read|write) of size \d+|(?:Invalid|Mismatched) free\(\).*|(?:Conditional jump|Use of|Syscall param) .*uninitialised .*)`, "", Fault, false),
+		f(` a block of size [\d,]+ free'd`, "", "freed by", false),
+		f(` a block of size [\d,]+ alloc'd|Block was alloc'd at`, "", "allocated by", false),
 		f(`(?i)\b((?:read|write) of size \d+)`, "", "", true),
 		f(`runtime error: (.+)`, "", Fault, false),
-		f(`(?:KASAN|KMSAN|KCSAN): ([\w-]+)`, "", Fault, false),
+		f(`(?:KASAN|KMSAN|KCSAN): ([\w-]+(?: [\w-]+)*?)(?: in | on | at |$)`, "", Fault, false),
 		f(`\b(SIG(?:SEGV|ABRT|BUS|FPE|ILL|TRAP|SYS|QUIT))\b`, "", Fault, false),
 		f(`deadly signal`, "deadly signal", Fault, false),
 		f(`^(?:\S+ )*?panic: (.+)`, "panic: ", Fault, false),
@@ -172,6 +175,16 @@ func cut(text string) string {
 
 // GiveBack lets the next stack have the headline of the last one, of which nothing is known: gdb shows frame 0 alone, and then all of them.
 func (h *Headlines) GiveBack() { h.used = false }
+
+// Between reports whether the log says something of a stack after one line and before another, so that those are of two stacks.
+func (h *Headlines) Between(after, before int) bool {
+	for i := range h.notes {
+		if line := h.notes[i].line; line > after {
+			return line < before
+		}
+	}
+	return false
+}
 
 // Above returns the headline of a stack that begins on a line. Several stacks may belong to one headline, if the log says what each is.
 func (h *Headlines) Above(line int) Headline {

@@ -179,8 +179,11 @@ func TestHeadlines(t *testing.T) {
 		"Fatal signal 11 (SIGSEGV), code 1\nsignal 11 (SIGSEGV), fault addr 0x0\nSTACK\n":                                                                                                                                        "fault: SIGSEGV",
 		"thread 'main' panicked at src/m.rs:1:2:\nSTACK\n":                                                                                                                                                                       "fault: panic at src/m.rs:1:2:",
 		"{\"log\":\"==1==ERROR: AddressSanitizer: stack-overflow on address 0x7\\n\"}\nSTACK\n":                                                                                                                                  "fault: stack-overflow",
-		"SIGNATURE\nnothing of size here\nSTACK\n":                                                                                                                                                                               ": ",
-		"SIGSEGV\n" + strings.Repeat("text\n", 200) + "STACK\n":                                                                                                                                                                  ": ",
+		"==1== Invalid read of size 4\nSTACK\n==1==  Address 0x4 is 8 bytes inside a block of size 1,016 free'd\nSTACK\n==1==  Block was alloc'd at\nSTACK\n":                                                                    "fault: Invalid read of size 4; freed by: Invalid read of size 4; allocated by: Invalid read of size 4",
+		"==1== Conditional jump or move depends on uninitialised value(s)\nSTACK\n==1== Invalid free() / delete / delete[] / realloc()\nSTACK\n":                                                                                 "fault: Conditional jump or move depends on uninitialised value(s); fault: Invalid free() / delete / delete[] / realloc()",
+		"BUG: KASAN: out of bounds access in platform_match+0x104/0x1d8 at addr ffffffc0\nSTACK\nBUG: KASAN: slab-use-after-free in f+0x1/0x2\nSTACK\n":                                                                          "fault: out of bounds access; fault: slab-use-after-free",
+		"SIGNATURE\nnothing of size here\nSTACK\n":              ": ",
+		"SIGSEGV\n" + strings.Repeat("text\n", 200) + "STACK\n": ": ",
 	} {
 		var h Headlines
 		var got []string

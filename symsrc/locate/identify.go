@@ -159,6 +159,9 @@ func (f *elfFile) read(off, n uint64) ([]byte, error) {
 // holds reports whether n bytes at off are inside the file.
 func (f *elfFile) holds(off, n uint64) bool { return off <= f.size && n <= f.size-off }
 
+// notELF is the note on a file of which nothing is known.
+const notELF = "not an ELF file"
+
 // magic checks that the file is an ELF file, and its e_ident (gABI, "ELF Identification").
 func (f *elfFile) magic() error {
 	if len(f.first) < 4 || string(f.first[:4]) != "\x7fELF" {
@@ -170,7 +173,7 @@ func (f *elfFile) magic() error {
 		if err := kernelError(f.first); err != nil {
 			return err
 		}
-		return &fileError{status: symsrc.NotELF, note: "not an ELF file"}
+		return &fileError{status: symsrc.NotELF, note: notELF}
 	}
 	if len(f.first) < 52 {
 		return beyond("%d bytes are no ELF header", len(f.first))

@@ -35,6 +35,7 @@ import (
 type Options struct {
 	// Objects are files named one by one, Arguments those in the arguments of a command.
 	Objects, Arguments []string
+	files              []string // those of Objects that Symbols names
 	// Symbols are files and directories that are known by their content. A file counts as one of Objects or of IDsTxt. A directory
 	// that is one of BuildIDDirs or BreakpadDirs by its layout counts as such. Of any other directory, every regular ELF file below it
 	// is found by its build ID and by its file name, and so is every ELF file in a zip archive (APK, AAR, AAB). These are read by the
@@ -112,7 +113,8 @@ type remembered struct {
 }
 
 // New checks that the named files exist. It returns a *symsrc.OptionError for a directory or an object that cannot be
-// read, and "open NAME: …" for an argument; a file that is not an ELF file is only reported as a problem.
+// read, or for a file of Symbols that is nothing which has symbols, and "open NAME: …" for an argument; of Objects, a file that is not an ELF file
+// is only reported as a problem.
 func New(o Options) (*Locator, error) {
 	if o.OnProblem == nil {
 		o.OnProblem = func(string) {}
@@ -217,8 +219,11 @@ func (l *Locator) indexObjects() error {
 			return err
 		default:
 			note := fe.note
-			if fe.isZip() {
+			switch {
+			case fe.isZip():
 				note = "an archive without files of native code"
+			case fe.note == notELF && slices.Contains(l.opt.files, path):
+				return wrong("Symbols", fmt.Errorf("%s: no file with symbols: want a program, a library, a symbol file, or a directory or an archive of these", path))
 			}
 			l.opt.OnProblem(path + ": " + note)
 		}

@@ -2,6 +2,7 @@ package locate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -63,6 +64,21 @@ func TestProblemsAreToldOnce(t *testing.T) {
 			t.Errorf("told %q", told)
 		}
 	})
+}
+
+// TestNoSymbols has a file of Symbols that is nothing which has symbols.
+func TestNoSymbols(t *testing.T) {
+	dir := tree(t, map[string]testELF{"y": other})
+	for name, text := range map[string]string{"README": "text", "empty": ""} {
+		path := write(t, filepath.Join(dir, name), []byte(text))
+		_, err := New(Options{Symbols: []string{dir + "/y", path}})
+		if wrong, ok := errors.AsType[*symsrc.OptionError](err); !ok || wrong.Option != "locate.Symbols" || !strings.Contains(err.Error(), path+": no file with symbols") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := New(Options{Symbols: []string{write(t, dir+"/damaged", []byte("\x7fELF"))}}); err != nil {
+		t.Errorf("a damaged file: %v", err)
+	}
 }
 
 // TestSymbolTrees has links, hidden directories, and files that are none of ELF.

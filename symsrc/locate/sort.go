@@ -36,7 +36,7 @@ func (o Options) sorted() (Options, error) {
 			if isList(f) {
 				o.IDsTxt = append(slices.Clip(o.IDsTxt), path)
 			} else {
-				o.Objects = append(slices.Clip(o.Objects), path)
+				o.Objects, o.files = append(slices.Clip(o.Objects), path), append(slices.Clip(o.files), path)
 			}
 			f.close()
 		case isBuildIDTree(path):

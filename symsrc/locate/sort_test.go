@@ -53,8 +53,8 @@ func TestSorted(t *testing.T) {
 		{list, Options{IDsTxt: []string{list}}},
 		{index, Options{IDsTxt: []string{index}}},
 		{old, Options{IDsTxt: []string{old}}},
-		{sym, Options{Objects: []string{sym}}},
-		{odd, Options{Objects: []string{odd}}},
+		{sym, Options{Objects: []string{sym}, files: []string{sym}}},
+		{odd, Options{Objects: []string{odd}, files: []string{odd}}},
 	} {
 		got, err := Options{Symbols: []string{c.path}}.sorted()
 		if err != nil || !reflect.DeepEqual(got, c.want) {

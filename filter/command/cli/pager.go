@@ -1,24 +1,29 @@
 package cli
 
 import (
-	"cmp"
 	"errors"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 
 	"golang.org/x/term"
 )
 
 // paged writes a long text to a terminal by a pager, as git does: that of $QSS_FILTER_PAGER or of $PAGER, or less, which ends at once if
-// the text fits the screen. It writes the text itself if standard output is no terminal or the pager cannot be started.
+// the text fits the screen. It writes the text itself if standard output is no terminal, the variable is empty, or the pager cannot be started.
 func (p *Program) paged(text string) (status int, err error) {
 	out, terminal := p.terminal()
-	name := cmp.Or(os.Getenv("QSS_FILTER_PAGER"), os.Getenv("PAGER"), "less")
-	if !terminal || os.Getenv("TERM") == "dumb" || strings.TrimSpace(name) == "cat" {
-		return p.print(text)
+	name, set := os.LookupEnv("QSS_FILTER_PAGER")
+	if !set {
+		if name, set = os.LookupEnv("PAGER"); !set {
+			name = "less"
+		}
 	}
 	words := strings.Fields(name)
+	if !terminal || os.Getenv("TERM") == "dumb" || len(words) == 0 || strings.TrimSpace(name) == "cat" {
+		return p.print(text)
+	}
 	path, err := exec.LookPath(words[0])
 	if err != nil {
 		return p.print(text)
@@ -29,6 +34,9 @@ func (p *Program) paged(text string) (status int, err error) {
 		cmd.Env = append(cmd.Env, "LESS=FRX")
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(text), out, os.Stderr
+	interrupted := make(chan os.Signal, 1) // which ends a search in less, and neither less nor this program
+	signal.Notify(interrupted, os.Interrupt)
+	defer signal.Stop(interrupted)
 	err = cmd.Run()
 	if exit := (*exec.ExitError)(nil); err == nil || errors.As(err, &exit) { // that it was left before the end is no error
 		return OK, nil

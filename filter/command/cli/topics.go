@@ -69,7 +69,7 @@ func (p *Program) about(word string) *Topic {
 		return nil
 	}
 	const inTitle = 20 // as much as so many in a text
-	as := regexp.MustCompile(`\b` + regexp.QuoteMeta(strings.TrimSuffix(word, "s")))
+	as := regexp.MustCompile(`\b` + regexp.QuoteMeta(strings.TrimSuffix(word, "s")) + `(?:s|es|d|ed|ing)?\b`)
 	var best *Topic
 	most := 0.0
 	for _, t := range p.topics() {

@@ -1,0 +1,188 @@
+package filter
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	"qss-filter/filter/guard"
+	"qss-filter/filter/print"
+	"qss-filter/filter/stream"
+)
+
+// goroutines is a stream.Liner around that of a filter for a reader at a terminal. Go names its functions itself: tracebacks have no frames
+// for the filter, but are long, and most of them is no code of the program. It holds a goroutine back to its end, and writes what is read best.
+type goroutines struct {
+	heldBack
+	f      *liner
+	prefix []byte // of all lines of the goroutine
+	place  bool   // the line before names a function, and its place may follow
+}
+
+// newGoroutines returns one around a filter, whose lines go to another Liner.
+func newGoroutines(f *liner, to stream.Liner) *goroutines {
+	g := &goroutines{f: f}
+	g.heldBack = heldBack{to: to, release: g.leave}
+	return g
+}
+
+// goAhead is how far the other Liner may look beyond a line, in bytes.
+const goAhead = 16 << 10
+
+// goHeads are in all lines that begin a goroutine's traceback.
+var goHeads = [...][]byte{[]byte("goroutine "), []byte("runtime stack:")}
+
+// goSearch looks for such lines among others.
+type goSearch struct {
+	lines []byte
+	next  [len(goHeads)]int // where each word is next, if that is beyond what was asked for
+}
+
+// head returns where a line with such a word begins from a line's begin on, the end of the lines if there is none.
+func (s *goSearch) head(from int) int {
+	first := len(s.lines)
+	for i, word := range goHeads {
+		if s.next[i] <= from {
+			if at := bytes.Index(s.lines[from:], word); at >= 0 {
+				s.next[i] = from + at
+			} else {
+				s.next[i] = len(s.lines)
+			}
+		}
+		first = min(first, s.next[i])
+	}
+	if first == len(s.lines) {
+		return first
+	}
+	return max(from, bytes.LastIndexByte(s.lines[from:first], '\n')+1+from)
+}
+
+// Lines holds back the first line of b if it is of a goroutine.
+func (g *goroutines) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
+	n = bytes.IndexByte(b, '\n') + 1
+	if n == 0 {
+		n = len(b)
+	}
+	dst, held := g.read(ctx, dst, b[:n])
+	if held {
+		return dst, n
+	}
+	// The other Liner may take more lines than one, and looks ahead.
+	if n+goAhead < len(b) {
+		b = b[:max(n, bytes.LastIndexByte(b[:n+goAhead], '\n')+1)]
+	}
+	rest := goSearch{lines: b}
+	return g.to.Lines(ctx, dst, b[:rest.head(n)])
+}
+
+// read holds a line back if it is of a goroutine. One that has ended leaves before it, or with it.
+func (g *goroutines) read(ctx context.Context, dst, line []byte) (out []byte, held bool) {
+	if g.holding() {
+		if what, ok := g.continues(line); ok {
+			g.hold(line)
+			g.place = what == print.GoFunc
+			if what == print.GoEnd || g.bytes > maxHeldBytes || len(g.lines) > maxHeldLines {
+				dst = g.leave(ctx, dst)
+			}
+			return dst, true
+		}
+		dst = g.leave(ctx, dst)
+	}
+	return dst, g.begins(line)
+}
+
+// begins holds a line back if it begins a goroutine.
+func (g *goroutines) begins(line []byte) bool {
+	if len(line) > g.MaxLine() {
+		return false
+	}
+	prefix, ok := print.GoPrefix(line)
+	if !ok {
+		return false
+	}
+	g.prefix, g.place = append(g.prefix[:0], prefix...), false
+	g.hold(line)
+	return true
+}
+
+// continues reports whether a line goes on with the goroutine that is held back, and returns what it is there.
+func (g *goroutines) continues(line []byte) (print.GoLine, bool) {
+	text, ok := bytes.CutPrefix(line, g.prefix)
+	if !ok && len(bytes.TrimSpace(line)) > 0 && !bytes.Equal(bytes.TrimSpace(line), bytes.TrimSpace(g.prefix)) {
+		return print.GoNone, false
+	}
+	switch what := print.GoLineOf(text); what {
+	case print.GoPlace:
+		return what, g.place
+	case print.GoFunc, print.GoOther, print.GoEnd:
+		return what, true
+	default:
+		return what, false
+	}
+}
+
+// Skip looks for goroutines among lines that mean nothing to others.
+func (g *goroutines) Skip(dst, lines []byte) (out []byte, same bool) {
+	search := goSearch{lines: lines}
+	if !g.holding() && search.head(0) == len(lines) {
+		return g.to.Skip(dst, lines)
+	}
+	pass := func(text []byte) {
+		if len(text) == 0 {
+			return
+		}
+		if dst, same = g.to.Skip(dst, text); same {
+			dst = append(dst, text...)
+		}
+	}
+	for at := 0; at < len(lines); {
+		if !g.holding() {
+			head := search.head(at)
+			pass(lines[at:head])
+			at = head
+		}
+		end := at + bytes.IndexByte(lines[at:], '\n') + 1
+		if end == at {
+			end = len(lines)
+		}
+		var held bool
+		if dst, held = g.read(context.Background(), dst, lines[at:end]); !held {
+			pass(lines[at:end])
+		}
+		at = end
+	}
+	return dst, false
+}
+
+// Pending reports whether something is held back.
+func (g *goroutines) Pending() (patience time.Duration, held bool) {
+	if g.holding() {
+		return pause, true
+	}
+	return g.to.Pending()
+}
+
+// leave appends the goroutine that is held back. To others its lines mean nothing. One over which the program panics leaves as it came.
+func (g *goroutines) leave(_ context.Context, dst []byte) (out []byte) {
+	if !g.holding() {
+		return dst
+	}
+	lines := g.take()
+	whole, number := bytes.Join(lines, nil), g.f.next()
+	dst, _ = g.to.Skip(dst, whole)
+	defer func() {
+		if cause := recover(); cause != nil {
+			g.f.broken(number, guard.Fault(cause))
+			out = append(dst, whole...)
+		}
+	}()
+	last := len(lines)
+	if what := print.GoLineOf(bytes.TrimPrefix(lines[last-1], g.prefix)); what == print.GoEnd || len(bytes.TrimSpace(lines[last-1])) == 0 {
+		last--
+	}
+	out = g.f.brief.Goroutine(dst, number, g.prefix, lines[:last])
+	for _, line := range lines[last:] {
+		out = append(out, line...)
+	}
+	return out
+}
