@@ -22,6 +22,9 @@ import (
 // V8's are those of CallSiteInfo::Serialize in its src/objects/call-site-info.cc, Hermes' of ErrorInstance's stack in its
 // lib/VM/JSError.cpp, and React Native's without a script those of JSStackTrace.format in its ReactAndroid. They mean something only where there is a source map for the script.
 
+// scripts is the name of the format.
+const scripts = "javascript"
+
 // readScript reads such a frame; what ends the name of the script stands at line[at], and a colon and a digit after that.
 func readScript(s *Search, line []byte, at, from int, f *Frame) bool {
 	return s.script(line, at, at+bytes.IndexByte(line[at:], ':'), from, f)
@@ -63,7 +66,7 @@ func (s *Search) script(line []byte, at, colon, from int, f *Frame) bool {
 	if !ok || row == 0 || row >= 1<<31 || column >= 1<<31 {
 		return false
 	}
-	*f = Frame{Family: "javascript", Shape: Fields, Space: symsrc.InScript, Convention: Exact, Off: span(colon+1, end)}
+	*f = Frame{Family: scripts, Shape: Fields, Space: symsrc.InScript, Convention: Exact, Off: span(colon+1, end)}
 	low := max(from, at-maxModule)
 	switch {
 	case end < len(line) && line[end] == ')':
@@ -183,7 +186,7 @@ func readBare(s *Search, line []byte, at, from int, f *Frame) bool {
 	if start == at || start > s.begin && !startsWord(line, start) {
 		return false
 	}
-	*f = Frame{Family: "javascript", Shape: Fields, Space: symsrc.InScript, Convention: Exact, Off: span(at+1, end), Whole: span(start, end),
+	*f = Frame{Family: scripts, Shape: Fields, Space: symsrc.InScript, Convention: Exact, Off: span(at+1, end), Whole: span(start, end),
 		Func: span(start, at), Source: span(at+1, end), Offset: (row-1)<<32 | column}
 	return true
 }

@@ -65,10 +65,11 @@ type Script struct {
 	// unnamed is set if the script is at the log's path, and the map beside it, but nothing in the script speaks of a map.
 	unnamed bool
 	// code is that of the script, nil if it is not here.
-	code  *code
-	mu    sync.Mutex // of space
-	space []segment
+	code *code
 }
+
+// spaces are memory for the segments near a place.
+var spaces = sync.Pool{New: func() any { return new([]segment) }}
 
 // Bounds of what is read: bytes of a script, files below the places, scripts that are remembered, and bytes of their maps.
 const (
@@ -295,7 +296,7 @@ func (m *Maps) beside(file string) *Script {
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxScript {
 		return nil
 	}
-	look := watch(file)
+	look, changed := watch(file)
 	named := comment(file, info.Size())
 	if data, ok := strings.CutPrefix(named, "data:"); ok {
 		_, text, ok := strings.Cut(data, "base64,")
@@ -311,7 +312,7 @@ func (m *Maps) beside(file string) *Script {
 			m.fail(file + ": not a source map: " + err.Error())
 			return nil
 		}
-		return m.script(of, file, file, look)
+		return m.script(of, file, file, look, changed)
 	}
 	at := file + mapEnd
 	if name, err := url.PathUnescape(named); named != "" && err == nil && filepath.IsLocal(filepath.FromSlash(name)) {
@@ -360,13 +361,13 @@ func comment(file string, size int64) string {
 
 // open reads a map of a script. The files are watched from before they are read.
 func (m *Maps) open(at, script string) *Script {
-	look := watch(at, script)
+	look, changed := watch(at, script)
 	of, err := openMap(at, m.opt.Kept)
 	if err != nil {
 		m.fail(at + ": " + cause(err).Error())
 		return nil
 	}
-	return m.script(of, at, script, look)
+	return m.script(of, at, script, look, changed)
 }
 
 // cause returns an error without the path that its message would have twice.
@@ -377,9 +378,10 @@ func cause(err error) error {
 	return err
 }
 
-// script returns a script with its map.
-func (m *Maps) script(of *Map, at, script string, look *symsrc.Watch) *Script {
-	s := &Script{m: of, maps: m, path: at, files: &symsrc.Files{Debug: at, DebugStatus: symsrc.OK, ElfStatus: symsrc.OK, Unverified: true, Watch: look}}
+// script returns a script with its map. changed is when the last of their files was written.
+func (m *Maps) script(of *Map, at, script string, look *symsrc.Watch, changed time.Time) *Script {
+	s := &Script{m: of, maps: m, path: at,
+		files: &symsrc.Files{Debug: at, DebugStatus: symsrc.OK, ElfStatus: symsrc.OK, Unverified: true, Watch: look, Changed: changed}}
 	s.files.Text = s.text
 	var text []byte
 	if info, err := os.Stat(script); err == nil && info.Mode().IsRegular() && info.Size() <= maxScript {
@@ -431,11 +433,14 @@ func (s *Script) size() (n int) {
 	return n
 }
 
-// watch returns a watch of files, which need not be there now: a bundle is built again while its log is read.
-func watch(paths ...string) *symsrc.Watch {
+// watch returns a watch of files, and when the last of them was written. They need not be there now: a bundle is built again while its log
+// is read.
+func watch(paths ...string) (look *symsrc.Watch, changed time.Time) {
 	found := make([]os.FileInfo, len(paths))
 	for i, at := range paths {
-		found[i], _ = os.Stat(at)
+		if found[i], _ = os.Stat(at); found[i] != nil && found[i].ModTime().After(changed) {
+			changed = found[i].ModTime()
+		}
 	}
 	return symsrc.NewWatch(func() bool {
 		for i, was := range found {
@@ -445,7 +450,7 @@ func watch(paths ...string) *symsrc.Watch {
 			}
 		}
 		return false
-	})
+	}), changed
 }
 
 // byteCode begins a file of Hermes' byte code, whose places are offsets (MAGIC in its include/hermes/BCGen/HBC/BytecodeFileFormat.h).
@@ -516,11 +521,11 @@ func (s *Script) at(offset uint64) symsrc.Answer {
 			return a
 		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	f := s.m.find(line, column, s.space)
-	if f.of.sorted == nil {
-		s.space = f.near
+	space := spaces.Get().(*[]segment)
+	defer spaces.Put(space)
+	f := s.m.find(line, column, *space)
+	if f.of.sorted == nil && cap(f.near) > cap(*space) {
+		*space = f.near
 	}
 	sure := true
 	if s.code == nil && f.index >= 0 {
