@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math"
+	"os"
 	"sort"
 	"sync"
 	"unicode/utf8"
@@ -30,6 +31,19 @@ func newCode(text []byte) *code {
 		i += n + 1
 		c.starts = append(c.starts, uint32(i))
 	}
+}
+
+// differs reports whether there is a file at a path with other code.
+func (c *code) differs(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	if info.Size() != int64(len(c.text)) {
+		return true
+	}
+	text, err := os.ReadFile(path)
+	return err == nil && !bytes.Equal(text, c.text)
 }
 
 // line returns a line without its end. ok is false if there is none.

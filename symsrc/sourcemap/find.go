@@ -62,7 +62,8 @@ type Script struct {
 	path, file string
 	// files are what is said of the map, and where the map is of another build.
 	files *symsrc.Files
-	// unnamed is set if the script is at the log's path, and the map beside it, but nothing in the script speaks of a map.
+	// unnamed is set if the script is at the log's path, and the map beside it, but nothing in the script speaks of a map; or if the map is
+	// elsewhere, and nothing but the name is the log's.
 	unnamed bool
 	// code is that of the script, nil if it is not here.
 	code *code
@@ -132,19 +133,120 @@ func (m *Maps) find(ctx context.Context, name string) *Script {
 	if name == Bundle {
 		var all []string
 		for script, at := range below {
-			if strings.HasSuffix(script, "bundle") || strings.HasSuffix(script, ".hbc") {
+			if isBundle(script) {
 				all = append(all, at...)
 			}
 		}
 		slices.Sort(all)
 		return m.one(all, "React Native's bundle")
 	}
-	base := file[strings.LastIndexAny(file, `/\`)+1:]
-	return m.one(below[base], "a script named "+base)
+	words := pathWords(pathInURL(name))
+	if len(words) == 0 {
+		return nil
+	}
+	base := words[len(words)-1]
+	s := m.one(nearest(words, below[base]), "a script named "+base)
+	if s == nil || s.isSource(words, strings.Contains(name, "://")) || s.code != nil && s.code.differs(file) {
+		return nil
+	}
+	// Many programs have scripts of some names, but an app one bundle. A name with a digit has a hash of the text, or a version.
+	s.unnamed = s.files.Unverified && len(words) > 1 && agreeing(words, scriptWords(s.path)) == 1 && !strings.ContainsAny(base, "0123456789") && !isBundle(base)
+	return s
 }
 
 // Bundle is the name of the script of an app of React Native whose frames do not name it: the only bundle below the places.
 const Bundle = "bundle"
+
+// isBundle reports whether the name of a script is that of an app of React Native.
+func isBundle(script string) bool {
+	return strings.HasSuffix(script, "bundle") || strings.HasSuffix(script, ".hbc")
+}
+
+// pathInURL returns the path of a script, without what makes it a URL.
+func pathInURL(name string) string {
+	name, _, _ = strings.Cut(name, "//&")
+	if u, err := url.Parse(name); err == nil && strings.Contains(name, "://") {
+		return u.Path
+	}
+	return pathOf(name)
+}
+
+// pathWords returns the directories of a path and its name.
+func pathWords(path string) []string {
+	return strings.FieldsFunc(path, func(c rune) bool { return c == '/' || c == '\\' })
+}
+
+// packages is the directory of the packages of a program, whose scripts have names such as index.js.
+const packages = "node_modules"
+
+// nearest returns the maps among some, of scripts of one name, whose paths agree with that of a script in most of their last directories. In a
+// package, those down to the package must agree, and outside of one it is no map of a package.
+func nearest(script []string, maps []string) (found []string) {
+	most := 0
+	below := slices.Index(script, packages)
+	for _, at := range maps {
+		n := agreeing(script, scriptWords(at))
+		switch inside := slices.Contains(pathWords(at), packages); {
+		case below < 0 && inside, below >= 0 && n < len(script)-lastIndexOf(script, packages)-1:
+			continue
+		case n > most:
+			most, found = n, nil
+		}
+		if n == most {
+			found = append(found, at)
+		}
+	}
+	return found
+}
+
+// lastIndexOf returns the index of the last of some words that is the one, −1 for none.
+func lastIndexOf(words []string, word string) int {
+	for i, w := range slices.Backward(words) {
+		if w == word {
+			return i
+		}
+	}
+	return -1
+}
+
+// agreeing returns how many words at the end of two paths are the same.
+func agreeing(a, b []string) (n int) {
+	for n < len(a) && n < len(b) && a[len(a)-1-n] == b[len(b)-1-n] {
+		n++
+	}
+	return n
+}
+
+// scriptWords returns all directories and the name of the script that the map at a path is of.
+func scriptWords(at string) []string {
+	if all, err := filepath.Abs(at); err == nil {
+		at = all
+	}
+	return pathWords(strings.TrimSuffix(at, mapEnd))
+}
+
+// isSource reports whether a path in a log is rather that of a source of the map than of its script: Node.js and runners of tests write the
+// places of sources themselves if they are asked to, and a source may have the name of the script. A name without directories, which is not of
+// a URL, is rather that of a source then.
+func (s *Script) isSource(words []string, inURL bool) (is bool) {
+	script := agreeing(words, scriptWords(s.path))
+	if len(words) == 1 && !inURL {
+		script = 0
+	}
+	s.m.each(func(m *Map) {
+		for _, source := range m.sources {
+			if is || !strings.HasSuffix(source, words[len(words)-1]) {
+				continue
+			}
+			of := pathInURL(s.below(source))
+			if at, err := filepath.Abs(of); err == nil {
+				of = at
+			}
+			is = agreeing(words, pathWords(path.Clean(of))) > script
+		}
+	})
+	return is
+}
 
 // one returns the script of the only map among some, nil for none, or if they are of several builds.
 func (m *Maps) one(of []string, what string) (found *Script) {
@@ -575,8 +677,10 @@ func (f finder) Find(ctx context.Context, m symsrc.Module) *symsrc.Files {
 		files.Unverified = false
 	case s.m.DebugID != "" && !files.Unverified:
 		files.Note = "debug ID " + s.m.DebugID
-	case s.unnamed:
+	case s.unnamed && s.file == pathOf(m.Name):
 		files.Note = "the script does not name the map"
+	case s.unnamed:
+		files.Note = "only the name of the script is that of the map"
 	}
 	return &files
 }

@@ -48,6 +48,12 @@ func TestScript(t *testing.T) {
 	write("maps/2/index.js.map", `{"version":3,"sources":["../src/b.ts"],"names":[],"mappings":"AAMA"}`)
 	write("maps/1/copy.js.map", oneMap+end)
 	write("maps/2/copy.js.map", oneMap+end)
+	write("maps/dist/late.js.map", `{"version":3,"sources":["../src/late.js","webpack://app/./lib/late.js"],"names":[],"mappings":"AAMA"}`)
+	write("maps/node_modules/p/dist/main.js.map", oneMap+end)
+	write("maps/dist/main.js.map", `{"version":3,"sources":["../src/b.ts"],"names":[],"mappings":"AAMA"}`)
+	write("maps/only/changed.js.map", oneMap+end)
+	write("maps/only/changed.js", "x();\n")
+	changed := write("here/changed.js", "x(); // as it is here\n")
 	source := filepath.ToSlash(filepath.Join(dir, "src/a.ts"))
 	for _, c := range []struct {
 		name, script       string
@@ -67,6 +73,15 @@ func TestScript(t *testing.T) {
 		{"two below places", "/srv/twice.js", "", 0, false, true},
 		{"two below places, without debug IDs", "/srv/index.js", "", 0, false, true},
 		{"twice the same below places", "/srv/copy.js", filepath.ToSlash(filepath.Join(dir, "maps/src/a.ts")), symsrc.OK, true, false},
+		{"a source of the map", "/srv/src/late.js", "", 0, false, true},
+		{"a source of the map, in a URL", "/srv/lib/late.js", "", 0, false, true},
+		{"the script, whose source has its name", "/srv/dist/late.js", filepath.ToSlash(filepath.Join(dir, "maps/src/late.js")), symsrc.OK, true, false},
+		{"the same without a directory", "late.js", "", 0, false, true},
+		{"of a package", "/srv/node_modules/p/dist/main.js", filepath.ToSlash(filepath.Join(dir, "maps/node_modules/p/src/a.ts")), symsrc.OK, true, false},
+		{"of no package", "/srv/dist/main.js", filepath.ToSlash(filepath.Join(dir, "maps/src/b.ts")), symsrc.OK, true, false},
+		{"of another package", "/srv/node_modules/q/dist/main.js", "", 0, false, true},
+		{"of other directories", "/srv/2/twice.js", filepath.ToSlash(filepath.Join(dir, "maps/src/a.ts")), symsrc.OK, true, false},
+		{"another one here", changed, "", 0, false, true},
 		{"nowhere", "/srv/none.js", "", 0, false, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
