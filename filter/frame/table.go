@@ -118,6 +118,7 @@ var formats = [...]Format{
 	{scripts, "bundle:", 0, "", stopAt(bundlePlace), readScript, "    at inner (address at index.android.bundle:1:237392)"},
 	{scripts, ".hbc:", 0, "", stopAt(hermesPlace), readScript, "    at inner (address at hm.hbc:1:96)"},
 	{scripts, "bundle?", 0, "", stopAt(askedBundle), readAsked, "total@http://10.0.2.2:8081/index.bundle?platform=android&dev=true:99:12"},
+	{scripts, "js?", 0, "", stopAt(askedScript), readAsked, "    at total (https://example.com/assets/app.js?v=123:1:237)"},
 	{scripts, "bundle//", 0, "", stopAt(askedApple), readAsked, "    at total (http://localhost:8081/index.bundle//&platform=ios&dev=true:99:12)"},
 	{scripts, "@1:", 0, "", stopAt(bareBegin), readBare, "total@1:557290"},
 	{"nativeaot", "!<BaseAddress>+0x", 0, "", stopAt(plusHex), readNativeAOT, "   at MyApp!<BaseAddress>+0xa532c"},

@@ -123,6 +123,9 @@ func (e *entry) current() bool {
 
 // find looks for the map of a script: beside the script at its path, and then below the places.
 func (m *Maps) find(ctx context.Context, name string) *Script {
+	if isEngines(name) {
+		return nil
+	}
 	file := pathOf(name)
 	if filepath.IsAbs(file) || filepath.IsLocal(file) && filepath.Dir(file) != "." {
 		if s := m.beside(file); s != nil {
@@ -156,6 +159,27 @@ func (m *Maps) find(ctx context.Context, name string) *Script {
 
 // Bundle is the name of the script of an app of React Native whose frames do not name it: the only bundle below the places.
 const Bundle = "bundle"
+
+// isEngines reports whether a name is that of a script of Node.js itself, or of one that a bundler evaluates in a script of its own.
+func isEngines(name string) bool {
+	for _, begin := range [...]string{"node:", "internal/", "webpack-internal:", "webpack:", "evalmachine.", "extensions::", "electron/js2c/"} {
+		if strings.HasPrefix(name, begin) {
+			return true
+		}
+	}
+	return slices.Contains(library, name) || slices.Contains(internals, name)
+}
+
+// library are the scripts of Node.js before version 16, which its stacks have without a directory; internals are those that are not modules.
+var (
+	library = []string{"assert.js", "async_hooks.js", "bootstrap_node.js", "buffer.js", "child_process.js", "cluster.js", "crypto.js", "dgram.js", "dns.js",
+		"domain.js", "events.js", "fs.js", "http.js", "http2.js", "https.js", "module.js", "net.js", "node.js", "path.js", "perf_hooks.js", "process.js",
+		"querystring.js", "readline.js", "repl.js", "stream.js", "string_decoder.js", "timers.js", "tls.js", "tty.js", "url.js", "util.js", "v8.js", "vm.js",
+		"worker_threads.js", "zlib.js", "ELECTRON_ASAR.js"}
+	internals = []string{"_debugger.js", "_http_agent.js", "_http_client.js", "_http_common.js", "_http_incoming.js", "_http_outgoing.js", "_http_server.js",
+		"_stream_duplex.js", "_stream_passthrough.js", "_stream_readable.js", "_stream_transform.js", "_stream_wrap.js", "_stream_writable.js",
+		"_tls_common.js", "_tls_legacy.js", "_tls_wrap.js"}
+)
 
 // isBundle reports whether the name of a script is that of an app of React Native.
 func isBundle(script string) bool {
