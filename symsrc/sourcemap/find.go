@@ -669,7 +669,7 @@ func (s *Script) at(offset uint64) symsrc.Answer {
 	if !ok || o.Source == "" {
 		return a
 	}
-	a.Frames = []symsrc.Frame{{Func: o.Function, File: s.below(o.Source), Line: o.Line, Column: o.Column + 1, Unverified: s.unnamed || !sure}}
+	a.Frames = []symsrc.Frame{{Func: o.Function, File: s.below(o.Source), Line: o.Line, Column: o.Column + 1, Unverified: s.unnamed || !sure, Foreign: o.Ignored}}
 	return a
 }
 
