@@ -67,6 +67,10 @@ type Script struct {
 	unnamed bool
 	// code is that of the script, nil if it is not here.
 	code *code
+	// generated are the scripts that sources of the map are, by their paths in frames; nil for those that are none.
+	generated map[string]*Script
+	held      int        // bytes of these
+	mu        sync.Mutex // of both
 }
 
 // spaces are memory for the segments near a place.
@@ -507,7 +511,8 @@ func cause(err error) error {
 // script returns a script with its map. changed is when the last of their files was written.
 func (m *Maps) script(of *Map, at, script string, look *symsrc.Watch, changed time.Time) *Script {
 	s := &Script{m: of, maps: m, path: at,
-		files: &symsrc.Files{Debug: at, DebugStatus: symsrc.OK, ElfStatus: symsrc.OK, Unverified: true, Watch: look, Changed: changed}}
+		files: &symsrc.Files{Debug: at, DebugStatus: symsrc.OK, ElfStatus: symsrc.OK, Unverified: true, Changed: changed}}
+	s.files.Watch = symsrc.NewWatch(func() bool { return look.Look() || s.changed() })
 	s.files.Text = s.text
 	var text []byte
 	if info, err := os.Stat(script); err == nil && info.Mode().IsRegular() && info.Size() <= maxScript {
@@ -537,6 +542,21 @@ func refused(files *symsrc.Files, why string) *symsrc.Files {
 
 // text returns the content of a source, by its path in frames, if the map has it.
 func (s *Script) text(file string) (text string, ok bool) {
+	if text, ok = s.content(file); ok {
+		return text, true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, of := range s.generated {
+		if of != nil && !ok {
+			text, ok = of.text(file)
+		}
+	}
+	return text, ok
+}
+
+// content is text for the sources of the map itself.
+func (s *Script) content(file string) (text string, ok bool) {
 	s.m.each(func(m *Map) {
 		for i := 0; i < len(m.contents) && !ok; i++ {
 			if s.below(m.sources[i]) == file {
@@ -607,20 +627,94 @@ func debugID(text []byte) string {
 }
 
 // At returns the answer for a place in a script: the offset that Pack returns. Where the map is that of hermesc, and the bundle that it has
-// compiled has a map, the answer is that map's.
+// compiled has a map, the answer is that map's. So it is where the source itself has a map beside it: a compiler, a bundler and what makes
+// scripts small may each have written one.
 func (s *Script) At(offset uint64) symsrc.Answer {
 	a := s.at(offset)
-	if !s.m.compiled || len(a.Frames) == 0 || a.Frames[0].Column == 0 {
-		return a
+	for range maxComposed {
+		if len(a.Frames) == 0 || a.Frames[0].Column == 0 {
+			return a
+		}
+		fr := a.Frames[0]
+		next, compiled := s.behind(fr.File), s.m.compiled
+		if next == nil {
+			return a
+		}
+		of := next.at(Pack(uint32(fr.Line-1), uint32(fr.Column-1)))
+		if len(of.Frames) == 0 && !compiled {
+			return a // that much is right
+		}
+		for i := range of.Frames {
+			f := &of.Frames[i]
+			f.Unverified, f.Foreign, f.Func = f.Unverified || fr.Unverified, f.Foreign || fr.Foreign, cmp.Or(f.Func, fr.Func)
+		}
+		if !compiled {
+			of.Files = a.Files // which watch the others
+		}
+		a, s = of, next
 	}
-	fr := &a.Frames[0]
-	bundle := s.maps.Script(context.Background(), fr.File)
-	if bundle == nil || bundle == s || bundle.m.compiled {
-		return a
+	return a
+}
+
+// Bounds of maps of sources: how many follow each other, and how many sources of a map are remembered.
+const (
+	maxComposed  = 8
+	maxGenerated = 1 << 12
+)
+
+// behind returns the script that a source of the map is, by its path in frames, nil if it is none that has a map.
+func (s *Script) behind(file string) *Script {
+	if s.m.compiled {
+		if of := s.maps.Script(context.Background(), file); of != s && of != nil && !of.m.compiled {
+			return of
+		}
+		return nil
 	}
-	of := bundle.at(Pack(uint32(fr.Line-1), uint32(fr.Column-1)))
-	for i := range of.Frames {
-		of.Frames[i].Unverified = of.Frames[i].Unverified || fr.Unverified
+	if !isScript(file) {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	of, known := s.generated[file]
+	if known {
+		return of
+	}
+	if of = s.besideSource(file); of != nil {
+		s.held += of.size()
+	}
+	if s.generated == nil || len(s.generated) >= maxGenerated || s.held > maxKept {
+		s.generated, s.held = map[string]*Script{}, 0
+	}
+	s.generated[file] = of
+	return of
+}
+
+// changed reports whether a script that is a source of the map has changed. The script itself is read again then.
+func (s *Script) changed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, of := range s.generated {
+		if of != nil && of.files.Watch.Look() {
+			return true
+		}
+	}
+	return false
+}
+
+// besideSource returns the script at the path of a source, with its map. What the map has as the source's content must be the script.
+func (s *Script) besideSource(file string) *Script {
+	file = filepath.FromSlash(file)
+	s.maps.mu.Lock()
+	of := s.maps.beside(file)
+	s.maps.mu.Unlock()
+	if of == nil || of.code == nil || of.path == s.path {
+		return nil
+	}
+	switch content, ok := s.content(filepath.ToSlash(file)); {
+	case !ok:
+		of.unnamed = true
+	case content != string(of.code.text):
+		return nil
 	}
 	return of
 }
