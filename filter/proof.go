@@ -100,7 +100,7 @@ func (h *proving) mayNeed(line []byte) bool {
 	if parse.HasMarkup(line) {
 		return (h.f.unidentified || h.f.resolver.Mapped) && bytes.Contains(line, linecache.BTStart[1:])
 	}
-	return frame.Candidate(line, false, h.f.absolutes()) || h.f.joints[h.next()] != nil
+	return frame.CandidateOfFile(line, h.f.absolutes()) || h.f.joints[h.next()] != nil
 }
 
 // pass notes a line that was not looked at, the last one so far.

@@ -126,6 +126,8 @@ type Frame struct {
 	LineNow bool
 	// Unverified is set if the log contradicts the file, or nothing proves it, and the user insists on its names.
 	Unverified bool
+	// Foreign is set if the source is not the program's own by the word of a map: a dependency, or what a bundler has added.
+	Foreign bool
 	// Entry is set for functions without a line, in answers in the style of llvm.
 	Entry Entry
 	// Origin says where Func is from.

@@ -151,7 +151,7 @@ func (st *Stream) stated(number int, fr symsrc.Frame) {
 	f := st.fault(about, number)
 	f.Message = message(about, fr.Func)
 	st.quoted = nil
-	if st.c.Names.Own.Own(fr.Func, "", fr.File) {
+	if st.c.Names.Own.OwnFunction(&fr, "") {
 		st.locate(f, &fr)
 	}
 }

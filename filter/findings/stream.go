@@ -91,7 +91,7 @@ func (st *Stream) fault(about triage.Headline, line int) *Finding {
 
 // add adds a frame to a stack.
 func (st *Stream) add(s *stack, fr Frame, at uint64, located bool) {
-	s.s.sign.Add(&triage.Frame{Func: fr.Func, File: fr.File, Module: fr.Module, At: at, Located: located}, &st.c.Names.Own)
+	s.s.sign.Add(&triage.Frame{Func: fr.Func, File: fr.File, Module: fr.Module, At: at, Located: located, Foreign: fr.Foreign}, &st.c.Names.Own)
 	if st.c.Keep && len(s.s.Frames) < maxFrames {
 		s.s.Frames = append(s.s.Frames, fr)
 	}
@@ -103,7 +103,7 @@ func (st *Stream) add(s *stack, fr Frame, at uint64, located bool) {
 
 // place takes a frame for the place of its stack, if it is the first one of the program's own.
 func (st *Stream) place(s *stack, fr *Frame) {
-	if s.s.place != nil || fr.Line <= 0 || fr.File == "" || !st.c.Names.Own.Own(fr.Func, fr.Module, fr.File) {
+	if s.s.place != nil || fr.Line <= 0 || fr.File == "" || !st.c.Names.Own.OwnFunction(&fr.Frame, fr.Module) {
 		return
 	}
 	found := fr.Frame

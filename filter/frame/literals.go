@@ -55,6 +55,7 @@ var (
 	hermesPlace   = match.Literal{Text: ".hbc:", After: match.Digit, When: match.Always, Fits: func(line []byte, at int) bool { return endsPlace(line, at+len(".hbc")) }}
 	// askedBundle and askedApple end the path of a bundle of Metro's server, and bareBegin is before a place in one that has no name.
 	askedBundle = match.Literal{Text: "bundle?", When: match.Always, Fits: endsAsked}
+	askedScript = match.Literal{Text: "js?", When: match.Always, Fits: endsAsked}
 	askedApple  = match.Literal{Text: "bundle//", When: match.Always, Fits: endsAsked}
 	bareBegin   = match.Literal{Text: "@1:", After: match.Digit, When: match.Always, Fits: endsBare}
 	// plusDecimal is before the distance from where a function or an image begins, in frames of Darwin.

@@ -18,9 +18,15 @@ import (
 //	@/srv/app/dist/app.js:3:1                                the same without a function
 //	 ❯ Cart.total dist/app.js:1:237                          Vitest
 //	total@1:557290                                           React Native: the bundle has no name, and the column counts from 0
+//	    shop.Cart.total (/srv/app/dist/app.js:1:237)         node --test and Safari, alone on their lines
+//	    /srv/app/dist/app.js:1:237                           the same without a function
+//	total @ app.js:1:237                                     Chrome's developer tools
 //
 // V8's are those of CallSiteInfo::Serialize in its src/objects/call-site-info.cc, Hermes' of ErrorInstance's stack in its
 // lib/VM/JSError.cpp, and React Native's without a script those of JSStackTrace.format in its ReactAndroid. They mean something only where there is a source map for the script.
+
+// scripts is the name of the format.
+const scripts = "javascript"
 
 // readScript reads such a frame; what ends the name of the script stands at line[at], and a colon and a digit after that.
 func readScript(s *Search, line []byte, at, from int, f *Frame) bool {
@@ -30,8 +36,8 @@ func readScript(s *Search, line []byte, at, from int, f *Frame) bool {
 // maxAsked bounds what Metro's server may have been asked for with a bundle, in bytes.
 const maxAsked = 1 << 10
 
-// readAsked reads such a frame of a bundle with what Metro's server was asked for, `index.bundle?platform=ios&dev=true:12:34`, or with `//&`
-// in place of the question mark; `bundle` stands at line[at:].
+// readAsked reads such a frame of a script with what a server was asked for, `app.js?v=1:2:3`, and of a bundle of Metro's server, `index.bundle?platform=ios&dev=true:12:34`, or with `//&`
+// in place of the question mark; the end of the name stands at line[at:].
 func readAsked(s *Search, line []byte, at, from int, f *Frame) bool {
 	colon, ok := endOfAsked(line, at)
 	return ok && s.spend(colon-at) && s.script(line, at, colon, from, f)
@@ -63,7 +69,7 @@ func (s *Search) script(line []byte, at, colon, from int, f *Frame) bool {
 	if !ok || row == 0 || row >= 1<<31 || column >= 1<<31 {
 		return false
 	}
-	*f = Frame{Family: "javascript", Shape: Fields, Space: symsrc.InScript, Convention: Exact, Off: span(colon+1, end)}
+	*f = Frame{Family: scripts, Shape: Fields, Space: symsrc.InScript, Convention: Exact, Off: span(colon+1, end)}
 	low := max(from, at-maxModule)
 	switch {
 	case end < len(line) && line[end] == ')':
@@ -98,10 +104,13 @@ func (s *Search) scriptCall(line []byte, low, end int, f *Frame) bool {
 		return false
 	}
 	word := low + s.lastIndex(line[low:open], javaAt)
-	if word < low || word > low && !startsWord(line, word) {
-		return false
-	}
 	start := word + len(javaAt)
+	if word < low || word > low && !startsWord(line, word) {
+		if word = s.lineBegin(line, low, open); word >= open-1 || !endsLineOrText(line, end+1) || !isCall(line[word:open-1]) {
+			return false
+		}
+		start = word
+	}
 	for _, kind := range [...]string{"async ", "new "} {
 		if scan.Has(line, start, kind) {
 			start += len(kind)
@@ -117,12 +126,55 @@ func (s *Search) scriptCall(line []byte, low, end int, f *Frame) bool {
 	return true
 }
 
-// scriptWord reads `at PLACE` or `NAME@PLACE`, whose script ends at line[at].
+// lineBegin returns where the words begin of the line that goes on at line[at], which may be part of a text with escaped line breaks.
+func (s *Search) lineBegin(line []byte, low, at int) int {
+	begin := max(low, s.begin)
+	if i := s.lastIndex(line[begin:max(begin, at)], escapedBreak); i >= 0 {
+		begin += i + len(escapedBreak)
+	}
+	return scan.Spaces(line, begin)
+}
+
+var escapedBreak = []byte(`\n`)
+
+// endsLineOrText reports whether nothing follows line[i:] in the line, or in a string.
+func endsLineOrText(line []byte, i int) bool { return scan.LineEnd(line, i) || escapedEnd(line, i) }
+
+// isCall reports whether a text is what V8 writes for a function: `shop.Cart.total`, `async Promise.all`, `new K`, `Object.a.b [as c]`.
+func isCall(text []byte) bool {
+	for _, kind := range [...]string{"async ", "new "} {
+		text = bytes.TrimPrefix(text, []byte(kind))
+	}
+	if i := bytes.Index(text, []byte(" [as ")); i > 0 && text[len(text)-1] == ']' {
+		text = text[:i]
+	}
+	for _, c := range text {
+		if c|0x20 < 'a' && c != '_' && c != '$' && c != '.' && c != '#' && c != '<' && c != '>' && c-'0' > 9 || c|0x20 > 'z' && c < 0x80 {
+			return false
+		}
+	}
+	return len(text) > 0
+}
+
+// scriptWord reads `at PLACE` or `NAME@PLACE`, whose script ends at line[at]. Where that is no frame, a line may begin in it: a backslash and
+// an n are a line break in some logs, and part of a path on Windows.
 func (s *Search) scriptWord(line []byte, low, at int, f *Frame) bool {
 	start := at
 	for start > low && !scan.IsSpace(line[start-1]) && line[start-1] != '"' && line[start-1] != '(' && s.spend(1) {
 		start--
 	}
+	if bytes.HasPrefix(line[start:at], escapedBreak) {
+		start += len(escapedBreak)
+	}
+	if s.scriptFrom(line, low, start, at, f) {
+		return true
+	}
+	i := s.lastIndex(line[start:at], escapedBreak)
+	return i >= 0 && s.scriptFrom(line, low, start+i+len(escapedBreak), at, f)
+}
+
+// scriptFrom is scriptWord for a word that begins at line[start].
+func (s *Search) scriptFrom(line []byte, low, start, at int, f *Frame) bool {
 	before := start
 	if scan.EndsWith(line, low, before, "async ") {
 		before -= len("async ")
@@ -132,6 +184,21 @@ func (s *Search) scriptWord(line []byte, low, at int, f *Frame) bool {
 		return true
 	}
 	if s.vitest(line, low, start, f) {
+		return true
+	}
+	switch begin := s.lineBegin(line, low, start); {
+	case scan.EndsWith(line, begin, before, "@ "): // of a function's name
+		name := scan.Span{Start: begin, End: before - len("@ ")}
+		for name.End > begin && scan.IsSpace(line[name.End-1]) {
+			name.End--
+		}
+		if name.Empty() || name.End == before-len("@ ") || !isCall(bytes.Trim(name.Of(line), "()")) {
+			return false
+		}
+		f.Whole, f.Func, f.Module = span(begin, f.Off.End), span(name.Start, name.End), span(start, start)
+		return true
+	case begin == start && endsLineOrText(line, f.Off.End) && bytes.IndexByte(line[start:at], '/') >= 0 && bytes.IndexByte(line[start:at], '@') < 0:
+		f.Whole, f.Module = span(start, f.Off.End), span(start, start)
 		return true
 	}
 	sign := bytes.IndexByte(line[start:at], '@')
@@ -183,7 +250,7 @@ func readBare(s *Search, line []byte, at, from int, f *Frame) bool {
 	if start == at || start > s.begin && !startsWord(line, start) {
 		return false
 	}
-	*f = Frame{Family: "javascript", Shape: Fields, Space: symsrc.InScript, Convention: Exact, Off: span(at+1, end), Whole: span(start, end),
+	*f = Frame{Family: scripts, Shape: Fields, Space: symsrc.InScript, Convention: Exact, Off: span(at+1, end), Whole: span(start, end),
 		Func: span(start, at), Source: span(at+1, end), Offset: (row-1)<<32 | column}
 	return true
 }

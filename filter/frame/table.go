@@ -117,12 +117,13 @@ var formats = [...]Format{
 	{"gadget", " +", 0, "[0]", stopAt(firstID), readGadget, "[0]8fe381949ea8c7644d1ff4a0d5e3a5e6d1b2c3d4 +1130; [1]529039c4d5e3a5e6d1b2c3d48fe381949ea8c764 +2a3b8; "},
 	{"art", ") [captured native frame] (", 0, "", stopAt(capturedWord), readCaptured, "      at (art_quick_invoke_stub+612) (BuildId: b229f9d1b6196afaae086f29f029f907) [captured native frame] (libart.so)"},
 	{"execinfo", execinfoWord, 0, "", stopAt(atPath), readExecinfo, "0x800cdd3f6 <_swapcontext+0x146> at /lib/libthr.so.3"},
-	{"javascript", "js:", 0, "", stopAt(scriptPlace), readScript, "    at new K (file:///srv/app/dist/o.mjs:2:16)"},
-	{"javascript", "bundle:", 0, "", stopAt(bundlePlace), readScript, "    at inner (address at index.android.bundle:1:237392)"},
-	{"javascript", ".hbc:", 0, "", stopAt(hermesPlace), readScript, "    at inner (address at hm.hbc:1:96)"},
-	{"javascript", "bundle?", 0, "", stopAt(askedBundle), readAsked, "total@http://10.0.2.2:8081/index.bundle?platform=android&dev=true:99:12"},
-	{"javascript", "bundle//", 0, "", stopAt(askedApple), readAsked, "    at total (http://localhost:8081/index.bundle//&platform=ios&dev=true:99:12)"},
-	{"javascript", "@1:", 0, "", stopAt(bareBegin), readBare, "total@1:557290"},
+	{scripts, "js:", 0, "", stopAt(scriptPlace), readScript, "    at new K (file:///srv/app/dist/o.mjs:2:16)"},
+	{scripts, "bundle:", 0, "", stopAt(bundlePlace), readScript, "    at inner (address at index.android.bundle:1:237392)"},
+	{scripts, ".hbc:", 0, "", stopAt(hermesPlace), readScript, "    at inner (address at hm.hbc:1:96)"},
+	{scripts, "bundle?", 0, "", stopAt(askedBundle), readAsked, "total@http://10.0.2.2:8081/index.bundle?platform=android&dev=true:99:12"},
+	{scripts, "js?", 0, "", stopAt(askedScript), readAsked, "    at total (https://example.com/assets/app.js?v=123:1:237)"},
+	{scripts, "bundle//", 0, "", stopAt(askedApple), readAsked, "    at total (http://localhost:8081/index.bundle//&platform=ios&dev=true:99:12)"},
+	{scripts, "@1:", 0, "", stopAt(bareBegin), readBare, "total@1:557290"},
 	{"nativeaot", "!<BaseAddress>+0x", 0, "", stopAt(plusHex), readNativeAOT, "   at MyApp!<BaseAddress>+0xa532c"},
 	{"ftrace", "[+0x", ']', "", stopAt(plusHex), readUserTrace, " => /usr/lib/libx.so[+0x1130] <00007fa52731c130>"},
 	{"fortran", "Unknown  Unknown", 0, "", stopAt(unknownTwice), readFortran, "a.out              0000000000403D5A  Unknown               Unknown  Unknown"},
@@ -159,6 +160,8 @@ type Table struct {
 	literals []match.Literal
 	// candidates finds the literals that always count, and mapped those that count where mappings are known, too.
 	candidates, mapped *match.Scan
+	// ofFiles and ofFilesMapped find the same but for the literals of scripts.
+	ofFiles, ofFilesMapped *match.Scan
 	// marks finds the texts.
 	marks *match.Scan
 }
@@ -202,6 +205,7 @@ var (
 func NewTable(formats ...Format) (*Table, error) {
 	t := &Table{texts: []text{hashText: {literal: []byte("#")}, hexText: {literal: hexPrefix}}}
 	at := map[string]int{}
+	var ofFiles []match.Literal
 	for i := range formats {
 		f := &formats[i]
 		if f.Name == "" || f.Mark == "" || len(f.Literals) == 0 || f.Read == nil || f.Sample == "" {
@@ -211,6 +215,9 @@ func NewTable(formats ...Format) (*Table, error) {
 			return nil, fmt.Errorf("format %q: %w", f.Name, errMark)
 		}
 		t.add(f)
+		if f.Name != scripts {
+			ofFiles = append(ofFiles, f.Literals...)
+		}
 		for _, l := range f.Literals {
 			k, known := at[l.Text]
 			if !known {
@@ -221,6 +228,7 @@ func NewTable(formats ...Format) (*Table, error) {
 		}
 	}
 	t.candidates, t.mapped = match.NewScan(t.literals, match.Always), match.NewScan(t.literals, match.Always|match.Absolute)
+	t.ofFiles, t.ofFilesMapped = match.NewScan(ofFiles, match.Always), match.NewScan(ofFiles, match.Always|match.Absolute)
 	var marks []match.Literal
 	for i := range t.texts {
 		marks = append(marks, match.Literal{Text: string(t.texts[i].literal), When: match.Always})
@@ -287,4 +295,12 @@ func (t *Table) Candidate(line []byte, renumbering, mapped bool) bool {
 		return t.mapped.Next(line, 0) >= 0
 	}
 	return t.candidates.Next(line, 0) >= 0
+}
+
+// CandidateOfFile reports the same without renumbering, and not for frames of scripts: nothing in a log proves their files.
+func CandidateOfFile(line []byte, mapped bool) bool {
+	if mapped {
+		return known.ofFilesMapped.Next(line, 0) >= 0
+	}
+	return known.ofFiles.Next(line, 0) >= 0
 }

@@ -83,6 +83,7 @@ var places = map[string]place{
 	"bundle?":                      {3, 3},
 	"epc = ":                       {2, 7},
 	"js:":                          {0, 7},
+	"js?":                          {0, 7},
 	"mepc: ":                       {1, 7},
 	"offset=0x":                    {4, 7},
 	"r-x":                          {0, 6},

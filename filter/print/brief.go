@@ -169,9 +169,9 @@ func (b *Brief) note(t *resolve.Thread, text []byte, it *Item) {
 	}
 	for i := range all {
 		fr := &all[i]
-		f := triage.Frame{Func: fr.Func, File: fr.File, Module: o.Module.Name, At: o.At + o.Back, Located: o.Located}
+		f := triage.Frame{Func: fr.Func, File: fr.File, Module: o.Module.Name, At: o.At + o.Back, Located: o.Located, Foreign: fr.Foreign}
 		n.frames = append(n.frames, f)
-		if n.named.Func == "" && b.opt.Names.Own.Own(fr.Func, o.Module.Name, fr.File) {
+		if n.named.Func == "" && b.opt.Names.Own.OwnFunction(fr, o.Module.Name) {
 			n.named = *fr
 		}
 	}
@@ -257,7 +257,7 @@ func (b *Brief) End(dst []byte) []byte {
 func (b *Brief) logged(dst, text []byte) []byte {
 	n := &b.now
 	fr := &n.named
-	own := b.opt.Names.Own.Own(fr.Func, n.module, fr.File)
+	own := b.opt.Names.Own.OwnFunction(fr, n.module)
 	if name := triage.WithoutHash(fr.Func); name != fr.Func {
 		text, fr.Func = bytes.Replace(text, []byte(fr.Func), []byte(name), 1), name
 	}

@@ -141,7 +141,7 @@ func (w *Text) function(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve
 	dst = append(dst, s.Text[before:fr.Num.Start]...)
 	dst = append(dst, number...)
 	if fr.Shape == frame.Fields {
-		return w.undim(w.fields(dst, s, fr, a, i))
+		return w.undim(w.fields(dst, s, fr, a, i, frame.Span{Start: fr.Num.End, End: len(s.Text)}))
 	}
 	dst = w.part(dst, s, fr, a, fr.Num.End, fr.Gap.Start)
 	if gap := fr.Gap.Of(s.Text); len(a.Frames) == 1 && w.names(gap, a) {
@@ -193,9 +193,9 @@ func (w *renderer) functionNumber(text []byte, fr *parse.Frame, depth, i int, n 
 	return w.digits
 }
 
-// fields puts function and source into the values of a `name=value` frame.
-func (w *Text) fields(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve.Answer, i int) []byte {
-	pos := fr.Num.End
+// fields writes a part of a text, with function and source put into the values of a `name=value` frame.
+func (w *Text) fields(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve.Answer, i int, part frame.Span) []byte {
+	pos := part.Start
 	put := func(at frame.Span, write func([]byte) []byte) {
 		if at.Empty() || at.Start < pos {
 			return
@@ -207,7 +207,7 @@ func (w *Text) fields(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve.A
 	if w.shown(a).nameOnly {
 		// Nothing better is known than what the log has.
 		put(fr.Func, func(b []byte) []byte { return w.appendFunc(b, a, i) })
-		return append(dst, s.Text[pos:]...)
+		return append(dst, s.Text[pos:part.End]...)
 	}
 	function := func(b []byte) []byte { return w.appendFunc(b, a, i) }
 	source := func(b []byte) []byte {
@@ -224,7 +224,7 @@ func (w *Text) fields(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve.A
 		put(fr.Func, function)
 		put(fr.Source, source)
 	}
-	return append(dst, s.Text[pos:]...)
+	return append(dst, s.Text[pos:part.End]...)
 }
 
 // appendNumber writes n as wide as the log writes its numbers: with leading zeros if was has any.
@@ -288,6 +288,9 @@ func (w *Text) oneFrame(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve
 	begun := fr.Whole.Start < s.Left
 	if fr.Shape == frame.Member {
 		return w.member(dst, s, fr, a)
+	}
+	if fr.Space == symsrc.InScript && a != nil && len(a.Frames) == 1 && !begun {
+		return w.fields(dst, s, fr, a, 0, fr.Whole)
 	}
 	known := a != nil && len(a.Frames) > 0 && (begun || fr.Shape != frame.Fields)
 	if known && w.opt.Style == Replace && !begun {

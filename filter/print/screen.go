@@ -113,7 +113,7 @@ func (w *renderer) dims(s parse.Segment, line []byte, a *resolve.Answer, i int) 
 // own reports whether a function is the program's own.
 func (w *renderer) own(a *resolve.Answer, i int) bool {
 	return a.Module == nil || a.Java != nil || a.Kind != symsrc.Code ||
-		w.opt.Names.Own.Own(a.Frames[i].Func, a.Module.Name, a.Frames[i].File)
+		w.opt.Names.Own.OwnFunction(&a.Frames[i], a.Module.Name)
 }
 
 // part writes text[from:to] of a frame with a name less bright than the name.

@@ -184,6 +184,7 @@ func (f *Frame) appendFunction(dst []byte, i int) []byte {
 	}
 	dst = appendTrue(dst, "approximate", fr.Approx)
 	dst = appendTrue(dst, "line_now", fr.LineNow)
+	dst = appendTrue(dst, "foreign", fr.Foreign)
 	if fr.Offset > 0 {
 		dst = appendHex(dst, "offset", fr.Offset)
 	}

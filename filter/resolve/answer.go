@@ -42,6 +42,8 @@ type Answer struct {
 	Refused string
 	// Java is what maps say of a frame of Java, nil for others. Frames has the only candidate.
 	Java *JavaAnswer
+	// called is set if the name of the innermost function is the log's.
+	called bool
 	// files is how the search for the module's files had ended when the query was asked. It is nil if a source does not say.
 	files *symsrc.Files
 	validity
@@ -153,8 +155,13 @@ func (s *answers) agreeing(ctx context.Context, a *Answer, text []byte, fr *pars
 }
 
 // calledSo returns the answer for a place in a script with the name that the log has for the function, if the map has none: most have none.
+// The answer itself gets the first such name. A log hardly ever has another one for the place.
 func (s *answers) calledSo(a *Answer, name []byte) *Answer {
-	if len(a.Frames) == 0 || a.Frames[0].Func != "" || len(name) == 0 {
+	switch {
+	case len(a.Frames) == 0, a.Frames[0].Func == string(name), a.Frames[0].Func != "" && !a.called:
+		return a
+	case !a.called:
+		a.Frames[0].Func, a.called, a.Printed = string(name), true, nil
 		return a
 	}
 	key := hinted{a, string(name)}
@@ -163,7 +170,7 @@ func (s *answers) calledSo(a *Answer, name []byte) *Answer {
 	}
 	named := *a
 	named.Frames, named.Printed = slices.Clone(a.Frames), nil
-	named.Frames[0].Func = string(name)
+	named.Frames[0].Func = key.hint
 	s.memo.agree(key, &named)
 	return &named
 }

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 
+	"qss-filter/symsrc"
 	"qss-filter/symsrc/demangle"
 )
 
@@ -94,6 +95,20 @@ func (r *Rules) Own(name, module, file string) bool {
 	}
 	v := judge(name, module, file)
 	return v.own && !v.dependency
+}
+
+// OwnFunction reports the same for a function of an answer, which a map may say to be of another program's source.
+func (r *Rules) OwnFunction(fr *symsrc.Frame, module string) bool {
+	return !r.foreign(fr.Foreign, module, fr.File) && r.Own(fr.Func, module, fr.File)
+}
+
+// foreign reports whether a source is another program's by the word of a map, and the user does not say otherwise.
+func (r *Rules) foreign(is bool, module, file string) bool {
+	if is {
+		_, said := r.said(module, file)
+		return !said
+	}
+	return false
 }
 
 // isDependency reports whether a source file is a copy of a dependency. The directory of a module that Go has fetched has a version.

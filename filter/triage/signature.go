@@ -12,6 +12,8 @@ type Frame struct {
 	// At is the offset of the code in the module, if Located is set.
 	At      uint64
 	Located bool
+	// Foreign is symsrc.Frame.Foreign.
+	Foreign bool
 }
 
 // depth is the number of frames in a signature.
@@ -31,6 +33,9 @@ type Signature struct {
 func (s *Signature) Add(f *Frame, rules *Rules) bool {
 	v := judge(f.Func, f.Module, f.File)
 	name, own, dependent := v.name, rules.Own(f.Func, f.Module, f.File), v.own
+	if rules.foreign(f.Foreign, f.Module, f.File) {
+		own, dependent = false, false
+	}
 	if name == "" || name == "??" {
 		if f.Module == "" || !f.Located {
 			return false

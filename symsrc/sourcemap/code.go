@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math"
+	"os"
 	"sort"
 	"sync"
 	"unicode/utf8"
@@ -30,6 +31,19 @@ func newCode(text []byte) *code {
 		i += n + 1
 		c.starts = append(c.starts, uint32(i))
 	}
+}
+
+// differs reports whether there is a file at a path with other code.
+func (c *code) differs(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	if info.Size() != int64(len(c.text)) {
+		return true
+	}
+	text, err := os.ReadFile(path)
+	return err == nil && !bytes.Equal(text, c.text)
 }
 
 // line returns a line without its end. ok is false if there is none.
@@ -155,18 +169,22 @@ var wordBytes = func() (in [4]uint64) {
 func inWord(b byte) bool { return wordBytes[b/64]>>(b%64)&1 != 0 }
 
 // fits reports whether a map may be of the code, by its segments near a place: all begin in it, and none close to the place and hardly any
-// other in the middle of a word. Those of another build do as soon as their code has moved.
+// other in the middle of a word. Those of another build do as soon as their code has moved. One that is a byte after the begin of a word that
+// has its own may be: where swc has dropped the braces of a block, that is where its end was.
 func (c *code) fits(f *found) bool {
 	wrong := 0
 	var r row
-	at, is := -1, false
+	at, is, word := -1, false, -1
 	for i := range f.near {
 		n, column := f.generated(i)
 		if n != at {
-			at = n
+			at, word = n, -1
 			r, is = c.row(n)
 		}
-		if offset, ok := r.offset(column); !is || !ok || parts(r.text, offset) {
+		offset, ok := r.offset(column)
+		if within := ok && parts(r.text, offset); ok && !within {
+			word = offset
+		} else if !is || !ok || offset != word+1 {
 			if wrong++; i >= f.index-close && i <= f.index+close {
 				return false
 			}

@@ -2,8 +2,10 @@ package sourcemap
 
 import (
 	"bytes"
+	"context"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -143,5 +145,20 @@ func TestChoose(t *testing.T) {
 		if o.Line != c.line || o.Column != c.column {
 			t.Errorf("%s: %s is %+v, want %d:%d", c.mappings, c.place, o, c.line, c.column)
 		}
+	}
+}
+
+// TestDroppedBraces has the map that swc makes where it drops the braces of a block, as in builds of Next.js: `hrow` in `throw` is their end.
+func TestDroppedBraces(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "app.js")
+	for path, text := range map[string]string{script: "if(e)throw new t(1);\n//# sourceMappingURL=app.js.map\n",
+		script + ".map": `{"version":3,"sources":["a.ts"],"names":[],"mappings":"AAAA,GAAI,EACF,CADI,KACE"}`} {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a := New(Options{}).Script(context.Background(), script).At(Pack(0, 11))
+	if len(a.Frames) != 1 || a.Frames[0].Line != 2 || a.Frames[0].Column != 9 {
+		t.Errorf("%+v %+v", a.Frames, a.Files)
 	}
 }

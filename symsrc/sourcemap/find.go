@@ -62,13 +62,19 @@ type Script struct {
 	path, file string
 	// files are what is said of the map, and where the map is of another build.
 	files *symsrc.Files
-	// unnamed is set if the script is at the log's path, and the map beside it, but nothing in the script speaks of a map.
+	// unnamed is set if the script is at the log's path, and the map beside it, but nothing in the script speaks of a map; or if the map is
+	// elsewhere, and nothing but the name is the log's.
 	unnamed bool
 	// code is that of the script, nil if it is not here.
-	code  *code
-	mu    sync.Mutex // of space
-	space []segment
+	code *code
+	// generated are the scripts that sources of the map are, by their paths in frames; nil for those that are none.
+	generated map[string]*Script
+	held      int        // bytes of these
+	mu        sync.Mutex // of both
 }
+
+// spaces are memory for the segments near a place.
+var spaces = sync.Pool{New: func() any { return new([]segment) }}
 
 // Bounds of what is read: bytes of a script, files below the places, scripts that are remembered, and bytes of their maps.
 const (
@@ -121,6 +127,9 @@ func (e *entry) current() bool {
 
 // find looks for the map of a script: beside the script at its path, and then below the places.
 func (m *Maps) find(ctx context.Context, name string) *Script {
+	if isEngines(name) {
+		return nil
+	}
 	file := pathOf(name)
 	if filepath.IsAbs(file) || filepath.IsLocal(file) && filepath.Dir(file) != "." {
 		if s := m.beside(file); s != nil {
@@ -131,19 +140,141 @@ func (m *Maps) find(ctx context.Context, name string) *Script {
 	if name == Bundle {
 		var all []string
 		for script, at := range below {
-			if strings.HasSuffix(script, "bundle") || strings.HasSuffix(script, ".hbc") {
+			if isBundle(script) {
 				all = append(all, at...)
 			}
 		}
 		slices.Sort(all)
 		return m.one(all, "React Native's bundle")
 	}
-	base := file[strings.LastIndexAny(file, `/\`)+1:]
-	return m.one(below[base], "a script named "+base)
+	words := pathWords(pathInURL(name))
+	if len(words) == 0 {
+		return nil
+	}
+	base := words[len(words)-1]
+	s := m.one(nearest(words, below[base]), "a script named "+base)
+	if s == nil || s.isSource(words, strings.Contains(name, "://")) || s.code != nil && s.code.differs(file) {
+		return nil
+	}
+	// Many programs have scripts of some names, but an app one bundle. A name with a digit has a hash of the text, or a version.
+	s.unnamed = s.files.Unverified && len(words) > 1 && agreeing(words, scriptWords(s.path)) == 1 && !strings.ContainsAny(base, "0123456789") && !isBundle(base)
+	return s
 }
 
 // Bundle is the name of the script of an app of React Native whose frames do not name it: the only bundle below the places.
 const Bundle = "bundle"
+
+// isEngines reports whether a name is that of a script of Node.js itself, or of one that a bundler evaluates in a script of its own.
+func isEngines(name string) bool {
+	for _, begin := range [...]string{"node:", "internal/", "webpack-internal:", "webpack:", "evalmachine.", "extensions::", "electron/js2c/"} {
+		if strings.HasPrefix(name, begin) {
+			return true
+		}
+	}
+	return slices.Contains(library, name) || slices.Contains(internals, name)
+}
+
+// library are the scripts of Node.js before version 16, which its stacks have without a directory; internals are those that are not modules.
+var (
+	library = []string{"assert.js", "async_hooks.js", "bootstrap_node.js", "buffer.js", "child_process.js", "cluster.js", "crypto.js", "dgram.js", "dns.js",
+		"domain.js", "events.js", "fs.js", "http.js", "http2.js", "https.js", "module.js", "net.js", "node.js", "path.js", "perf_hooks.js", "process.js",
+		"querystring.js", "readline.js", "repl.js", "stream.js", "string_decoder.js", "timers.js", "tls.js", "tty.js", "url.js", "util.js", "v8.js", "vm.js",
+		"worker_threads.js", "zlib.js", "ELECTRON_ASAR.js"}
+	internals = []string{"_debugger.js", "_http_agent.js", "_http_client.js", "_http_common.js", "_http_incoming.js", "_http_outgoing.js", "_http_server.js",
+		"_stream_duplex.js", "_stream_passthrough.js", "_stream_readable.js", "_stream_transform.js", "_stream_wrap.js", "_stream_writable.js",
+		"_tls_common.js", "_tls_legacy.js", "_tls_wrap.js"}
+)
+
+// isBundle reports whether the name of a script is that of an app of React Native.
+func isBundle(script string) bool {
+	return strings.HasSuffix(script, "bundle") || strings.HasSuffix(script, ".hbc")
+}
+
+// pathInURL returns the path of a script, without what makes it a URL.
+func pathInURL(name string) string {
+	name, _, _ = strings.Cut(name, "//&")
+	if u, err := url.Parse(name); err == nil && strings.Contains(name, "://") {
+		return u.Path
+	}
+	return pathOf(name)
+}
+
+// pathWords returns the directories of a path and its name.
+func pathWords(path string) []string {
+	return strings.FieldsFunc(path, func(c rune) bool { return c == '/' || c == '\\' })
+}
+
+// packages is the directory of the packages of a program, whose scripts have names such as index.js.
+const packages = "node_modules"
+
+// nearest returns the maps among some, of scripts of one name, whose paths agree with that of a script in most of their last directories. In a
+// package, those down to the package must agree, and outside of one it is no map of a package.
+func nearest(script []string, maps []string) (found []string) {
+	most := 0
+	below := slices.Index(script, packages)
+	for _, at := range maps {
+		n := agreeing(script, scriptWords(at))
+		switch inside := slices.Contains(pathWords(at), packages); {
+		case below < 0 && inside, below >= 0 && n < len(script)-lastIndexOf(script, packages)-1:
+			continue
+		case n > most:
+			most, found = n, nil
+		}
+		if n == most {
+			found = append(found, at)
+		}
+	}
+	return found
+}
+
+// lastIndexOf returns the index of the last of some words that is the one, −1 for none.
+func lastIndexOf(words []string, word string) int {
+	for i, w := range slices.Backward(words) {
+		if w == word {
+			return i
+		}
+	}
+	return -1
+}
+
+// agreeing returns how many words at the end of two paths are the same.
+func agreeing(a, b []string) (n int) {
+	for n < len(a) && n < len(b) && a[len(a)-1-n] == b[len(b)-1-n] {
+		n++
+	}
+	return n
+}
+
+// scriptWords returns all directories and the name of the script that the map at a path is of.
+func scriptWords(at string) []string {
+	if all, err := filepath.Abs(at); err == nil {
+		at = all
+	}
+	return pathWords(strings.TrimSuffix(at, mapEnd))
+}
+
+// isSource reports whether a path in a log is rather that of a source of the map than of its script: Node.js and runners of tests write the
+// places of sources themselves if they are asked to, and a source may have the name of the script. A name without directories, which is not of
+// a URL, is rather that of a source then.
+func (s *Script) isSource(words []string, inURL bool) (is bool) {
+	script := agreeing(words, scriptWords(s.path))
+	if len(words) == 1 && !inURL {
+		script = 0
+	}
+	s.m.each(func(m *Map) {
+		for _, source := range m.sources {
+			if is || !strings.HasSuffix(source, words[len(words)-1]) {
+				continue
+			}
+			of := pathInURL(s.below(source))
+			if at, err := filepath.Abs(of); err == nil {
+				of = at
+			}
+			is = agreeing(words, pathWords(path.Clean(of))) > script
+		}
+	})
+	return is
+}
 
 // one returns the script of the only map among some, nil for none, or if they are of several builds.
 func (m *Maps) one(of []string, what string) (found *Script) {
@@ -295,7 +426,7 @@ func (m *Maps) beside(file string) *Script {
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxScript {
 		return nil
 	}
-	look := watch(file)
+	look, changed := watch(file)
 	named := comment(file, info.Size())
 	if data, ok := strings.CutPrefix(named, "data:"); ok {
 		_, text, ok := strings.Cut(data, "base64,")
@@ -311,7 +442,7 @@ func (m *Maps) beside(file string) *Script {
 			m.fail(file + ": not a source map: " + err.Error())
 			return nil
 		}
-		return m.script(of, file, file, look)
+		return m.script(of, file, file, look, changed)
 	}
 	at := file + mapEnd
 	if name, err := url.PathUnescape(named); named != "" && err == nil && filepath.IsLocal(filepath.FromSlash(name)) {
@@ -360,13 +491,13 @@ func comment(file string, size int64) string {
 
 // open reads a map of a script. The files are watched from before they are read.
 func (m *Maps) open(at, script string) *Script {
-	look := watch(at, script)
+	look, changed := watch(at, script)
 	of, err := openMap(at, m.opt.Kept)
 	if err != nil {
 		m.fail(at + ": " + cause(err).Error())
 		return nil
 	}
-	return m.script(of, at, script, look)
+	return m.script(of, at, script, look, changed)
 }
 
 // cause returns an error without the path that its message would have twice.
@@ -377,9 +508,11 @@ func cause(err error) error {
 	return err
 }
 
-// script returns a script with its map.
-func (m *Maps) script(of *Map, at, script string, look *symsrc.Watch) *Script {
-	s := &Script{m: of, maps: m, path: at, files: &symsrc.Files{Debug: at, DebugStatus: symsrc.OK, ElfStatus: symsrc.OK, Unverified: true, Watch: look}}
+// script returns a script with its map. changed is when the last of their files was written.
+func (m *Maps) script(of *Map, at, script string, look *symsrc.Watch, changed time.Time) *Script {
+	s := &Script{m: of, maps: m, path: at,
+		files: &symsrc.Files{Debug: at, DebugStatus: symsrc.OK, ElfStatus: symsrc.OK, Unverified: true, Changed: changed}}
+	s.files.Watch = symsrc.NewWatch(func() bool { return look.Look() || s.changed() })
 	s.files.Text = s.text
 	var text []byte
 	if info, err := os.Stat(script); err == nil && info.Mode().IsRegular() && info.Size() <= maxScript {
@@ -409,6 +542,21 @@ func refused(files *symsrc.Files, why string) *symsrc.Files {
 
 // text returns the content of a source, by its path in frames, if the map has it.
 func (s *Script) text(file string) (text string, ok bool) {
+	if text, ok = s.content(file); ok {
+		return text, true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, of := range s.generated {
+		if of != nil && !ok {
+			text, ok = of.text(file)
+		}
+	}
+	return text, ok
+}
+
+// content is text for the sources of the map itself.
+func (s *Script) content(file string) (text string, ok bool) {
 	s.m.each(func(m *Map) {
 		for i := 0; i < len(m.contents) && !ok; i++ {
 			if s.below(m.sources[i]) == file {
@@ -431,11 +579,14 @@ func (s *Script) size() (n int) {
 	return n
 }
 
-// watch returns a watch of files, which need not be there now: a bundle is built again while its log is read.
-func watch(paths ...string) *symsrc.Watch {
+// watch returns a watch of files, and when the last of them was written. They need not be there now: a bundle is built again while its log
+// is read.
+func watch(paths ...string) (look *symsrc.Watch, changed time.Time) {
 	found := make([]os.FileInfo, len(paths))
 	for i, at := range paths {
-		found[i], _ = os.Stat(at)
+		if found[i], _ = os.Stat(at); found[i] != nil && found[i].ModTime().After(changed) {
+			changed = found[i].ModTime()
+		}
 	}
 	return symsrc.NewWatch(func() bool {
 		for i, was := range found {
@@ -445,7 +596,7 @@ func watch(paths ...string) *symsrc.Watch {
 			}
 		}
 		return false
-	})
+	}), changed
 }
 
 // byteCode begins a file of Hermes' byte code, whose places are offsets (MAGIC in its include/hermes/BCGen/HBC/BytecodeFileFormat.h).
@@ -476,20 +627,94 @@ func debugID(text []byte) string {
 }
 
 // At returns the answer for a place in a script: the offset that Pack returns. Where the map is that of hermesc, and the bundle that it has
-// compiled has a map, the answer is that map's.
+// compiled has a map, the answer is that map's. So it is where the source itself has a map beside it: a compiler, a bundler and what makes
+// scripts small may each have written one.
 func (s *Script) At(offset uint64) symsrc.Answer {
 	a := s.at(offset)
-	if !s.m.compiled || len(a.Frames) == 0 || a.Frames[0].Column == 0 {
-		return a
+	for range maxComposed {
+		if len(a.Frames) == 0 || a.Frames[0].Column == 0 {
+			return a
+		}
+		fr := a.Frames[0]
+		next, compiled := s.behind(fr.File), s.m.compiled
+		if next == nil {
+			return a
+		}
+		of := next.at(Pack(uint32(fr.Line-1), uint32(fr.Column-1)))
+		if len(of.Frames) == 0 && !compiled {
+			return a // that much is right
+		}
+		for i := range of.Frames {
+			f := &of.Frames[i]
+			f.Unverified, f.Foreign, f.Func = f.Unverified || fr.Unverified, f.Foreign || fr.Foreign, cmp.Or(f.Func, fr.Func)
+		}
+		if !compiled {
+			of.Files = a.Files // which watch the others
+		}
+		a, s = of, next
 	}
-	fr := &a.Frames[0]
-	bundle := s.maps.Script(context.Background(), fr.File)
-	if bundle == nil || bundle == s || bundle.m.compiled {
-		return a
+	return a
+}
+
+// Bounds of maps of sources: how many follow each other, and how many sources of a map are remembered.
+const (
+	maxComposed  = 8
+	maxGenerated = 1 << 12
+)
+
+// behind returns the script that a source of the map is, by its path in frames, nil if it is none that has a map.
+func (s *Script) behind(file string) *Script {
+	if s.m.compiled {
+		if of := s.maps.Script(context.Background(), file); of != s && of != nil && !of.m.compiled {
+			return of
+		}
+		return nil
 	}
-	of := bundle.at(Pack(uint32(fr.Line-1), uint32(fr.Column-1)))
-	for i := range of.Frames {
-		of.Frames[i].Unverified = of.Frames[i].Unverified || fr.Unverified
+	if !isScript(file) {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	of, known := s.generated[file]
+	if known {
+		return of
+	}
+	if of = s.besideSource(file); of != nil {
+		s.held += of.size()
+	}
+	if s.generated == nil || len(s.generated) >= maxGenerated || s.held > maxKept {
+		s.generated, s.held = map[string]*Script{}, 0
+	}
+	s.generated[file] = of
+	return of
+}
+
+// changed reports whether a script that is a source of the map has changed. The script itself is read again then.
+func (s *Script) changed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, of := range s.generated {
+		if of != nil && of.files.Watch.Look() {
+			return true
+		}
+	}
+	return false
+}
+
+// besideSource returns the script at the path of a source, with its map. What the map has as the source's content must be the script.
+func (s *Script) besideSource(file string) *Script {
+	file = filepath.FromSlash(file)
+	s.maps.mu.Lock()
+	of := s.maps.beside(file)
+	s.maps.mu.Unlock()
+	if of == nil || of.code == nil || of.path == s.path {
+		return nil
+	}
+	switch content, ok := s.content(filepath.ToSlash(file)); {
+	case !ok:
+		of.unnamed = true
+	case content != string(of.code.text):
+		return nil
 	}
 	return of
 }
@@ -516,11 +741,11 @@ func (s *Script) at(offset uint64) symsrc.Answer {
 			return a
 		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	f := s.m.find(line, column, s.space)
-	if f.of.sorted == nil {
-		s.space = f.near
+	space := spaces.Get().(*[]segment)
+	defer spaces.Put(space)
+	f := s.m.find(line, column, *space)
+	if f.of.sorted == nil && cap(f.near) > cap(*space) {
+		*space = f.near
 	}
 	sure := true
 	if s.code == nil && f.index >= 0 {
@@ -538,7 +763,7 @@ func (s *Script) at(offset uint64) symsrc.Answer {
 	if !ok || o.Source == "" {
 		return a
 	}
-	a.Frames = []symsrc.Frame{{Func: o.Function, File: s.below(o.Source), Line: o.Line, Column: o.Column + 1, Unverified: s.unnamed || !sure}}
+	a.Frames = []symsrc.Frame{{Func: o.Function, File: s.below(o.Source), Line: o.Line, Column: o.Column + 1, Unverified: s.unnamed || !sure, Foreign: o.Ignored}}
 	return a
 }
 
@@ -570,8 +795,10 @@ func (f finder) Find(ctx context.Context, m symsrc.Module) *symsrc.Files {
 		files.Unverified = false
 	case s.m.DebugID != "" && !files.Unverified:
 		files.Note = "debug ID " + s.m.DebugID
-	case s.unnamed:
+	case s.unnamed && s.file == pathOf(m.Name):
 		files.Note = "the script does not name the map"
+	case s.unnamed:
+		files.Note = "only the name of the script is that of the map"
 	}
 	return &files
 }
