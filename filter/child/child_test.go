@@ -35,8 +35,10 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asTeller) != "" {
 		os.Exit(reportSignals())
 	}
-	if signal.Ignored(unix.SIGHUP) { // as under nohup: the commands of tests are to have the default
-		signal.Notify(make(chan os.Signal, 1), unix.SIGHUP)
+	for _, s := range []os.Signal{unix.SIGHUP, unix.SIGINT} {
+		if signal.Ignored(s) { // as under nohup, or in the background of a script: the commands of tests are to have the default
+			signal.Notify(make(chan os.Signal, 1), s)
+		}
 	}
 	os.Exit(m.Run())
 }

@@ -3,6 +3,7 @@ package command_test
 import (
 	"flag"
 	"os"
+	"os/signal"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -30,6 +31,9 @@ func (a atTop) Run() int {
 		if err := os.Setenv(name, value); err != nil {
 			panic(err)
 		}
+	}
+	if signal.Ignored(os.Interrupt) { // as in the background of a script: the commands of tests are to have the default
+		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
 	}
 	return a.M.Run()
 }

@@ -89,6 +89,7 @@ func TestCrash(t *testing.T) {
 		"read again each time": {strings.Repeat("text\n", 20), "==2==ERROR: AddressSanitizer\n" + frameLine},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // they wait for what a dead worker held
 			_, url := broker(t, brokerOptions{})
 			js := client(t, url)
 			other := contextLines + strings.Repeat(frameLine, 100)

@@ -1,31 +1,72 @@
 package itanium
 
 import (
+	"bufio"
 	"debug/elf"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 )
 
-// peer returns llvm's readable forms of names, all from one process. It skips the test if llvm is not installed or crashes,
-// which happens for some random names.
-func peer(t testing.TB, names []string) []string {
+// cxxfilt is a running llvm-cxxfilt. It answers name by name, and starting it takes longer than thousands of answers.
+type cxxfilt struct {
+	in  io.WriteCloser
+	out *bufio.Reader
+	cmd *exec.Cmd
+}
+
+// running is the process that answers, once a test has asked. It ends with the tests.
+var running *cxxfilt
+
+// start starts llvm-cxxfilt if none is running. It skips the test if llvm is not installed.
+func start(t testing.TB) *cxxfilt {
 	t.Helper()
+	if running != nil {
+		return running
+	}
 	tool, err := exec.LookPath("llvm-cxxfilt-22")
 	if err != nil {
 		t.Skip("llvm-cxxfilt-22 is not installed")
 	}
 	cmd := exec.Command(tool)
-	cmd.Stdin = strings.NewReader(strings.Join(names, "\n") + "\n")
-	out, err := cmd.Output()
+	in, err := cmd.StdinPipe()
 	if err != nil {
-		t.Skipf("llvm-cxxfilt-22: %v", err)
+		t.Fatal(err)
 	}
-	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	running = &cxxfilt{in, bufio.NewReader(out), cmd}
+	return running
+}
+
+// peer returns llvm's readable forms of names, all from one process. It skips the test if llvm is not installed or crashes,
+// which happens for some random names.
+func peer(t testing.TB, names []string) []string {
+	t.Helper()
+	const last = "the end" // no name: it comes back as it is
+	p := start(t)
+	go io.WriteString(p.in, strings.Join(names, "\n")+"\n"+last+"\n")
+	var lines []string
+	for {
+		line, err := p.out.ReadString('\n')
+		if err != nil {
+			running = nil
+			t.Skipf("llvm-cxxfilt-22: %v", p.cmd.Wait())
+		}
+		if line = strings.TrimSuffix(line, "\n"); line == last {
+			break
+		}
+		lines = append(lines, line)
+	}
 	if len(lines) != len(names) {
 		t.Fatalf("%d lines of output for %d names", len(lines), len(names))
 	}
@@ -50,8 +91,18 @@ func compare(t testing.TB, names []string) {
 	t.Logf("%d of %d names were demangled", demangled, len(names))
 }
 
+// namesRead are what realNames has read.
+var namesRead []string
+
 // realNames returns the names of the C++ library or, if it is not installed, of the file of names.
 func realNames(t testing.TB) []string {
+	if namesRead == nil {
+		namesRead = readNames(t)
+	}
+	return namesRead
+}
+
+func readNames(t testing.TB) []string {
 	paths, err := filepath.Glob("/usr/lib/*-linux-gnu/libstdc++.so.6")
 	if err != nil || len(paths) == 0 {
 		names, _ := namesOfLLVM(t)
@@ -75,8 +126,17 @@ func realNames(t testing.TB) []string {
 	return names
 }
 
-// oneWord matches names that llvm-cxxfilt reads as one word.
-var oneWord = regexp.MustCompile(`^_[A-Za-z0-9_.$]+$`)
+// oneWord reports whether llvm-cxxfilt reads a name as one word.
+func oneWord(name string) bool {
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c == '_', i > 0 && (c|' ' >= 'a' && c|' ' <= 'z' || c >= '0' && c <= '9' || c == '.' || c == '$'):
+		default:
+			return false
+		}
+	}
+	return len(name) > 1
+}
 
 // pieces are inserted into names by mutate.
 var pieces = strings.Fields(`T_ S_ S0_ S1_ TL0__ I E J X L Li1E Dp DpT_ sp N Z cv UlvE_ UlT_E_ Ut_ K R O P F FvvE A3_ M1A St Sa Ss
@@ -121,7 +181,7 @@ func madeUp(t testing.TB, seed uint64, count int) []string {
 		if len(names)%2 == 0 {
 			name = derive(r)
 		}
-		if oneWord.MatchString(name) && len(name) <= maxName {
+		if oneWord(name) && len(name) <= maxName {
 			names = append(names, name)
 		}
 	}
@@ -166,7 +226,7 @@ func tableNames(t *testing.T, path string) (names []string) {
 	full, _ := f.Symbols() // usually missing
 	dynamic, _ := f.DynamicSymbols()
 	for _, s := range append(full, dynamic...) {
-		if strings.HasPrefix(s.Name, "_Z") && oneWord.MatchString(s.Name) {
+		if strings.HasPrefix(s.Name, "_Z") && oneWord(s.Name) {
 			names = append(names, s.Name)
 		}
 	}
