@@ -213,7 +213,7 @@ func (c *code) choose(f *found, line, column int) bool {
 	offset, ok := r.offset(column)
 	_, begin := f.generated(f.index)
 	from, is := r.offset(begin)
-	if !ok || !is || from > offset || !bytes.ContainsAny(r.text[from:offset], separators) {
+	if !ok || !is || from > offset || !bytes.ContainsAny(r.text[from:offset], separators) && !callsFunction(r.text, from, offset) {
 		return true
 	}
 	next, sure := f.next(line, column)
@@ -228,6 +228,12 @@ func (c *code) choose(f *found, line, column int) bool {
 		}
 	}
 	return false
+}
+
+// callsFunction reports whether a place is the call of a function that stands there, `(function(a){…})(b)`, and its segment the parenthesis
+// before it: where a function was put in the place of its name, that is its end in the source.
+func callsFunction(line []byte, from, offset int) bool {
+	return offset < len(line) && from > 0 && from == offset-1 && line[offset] == '(' && line[from] == ')' && line[from-1] == '}'
 }
 
 // holds reports whether all places of a map are in the code, by those that it notes, and the last one.

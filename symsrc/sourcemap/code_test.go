@@ -162,3 +162,29 @@ func TestDroppedBraces(t *testing.T) {
 		t.Errorf("%+v %+v", a.Frames, a.Files)
 	}
 }
+
+// TestInlinedCall has a function in the place of its name, as swc makes it: the parenthesis after it comes from its last line.
+func TestInlinedCall(t *testing.T) {
+	for _, c := range []struct {
+		mappings string
+		lines    int
+	}{
+		{"AAAA,aACA,EADA", 0}, // the first parenthesis after the function is of line 2, and `e` of line 1
+		{"AAAA,aACA,EAAA", 2}, // both are of line 2
+	} {
+		script := filepath.Join(t.TempDir(), "app.js")
+		for path, text := range map[string]string{script: "(function(){})(e);\n//# sourceMappingURL=app.js.map\n",
+			script + ".map": `{"version":3,"sources":["a.ts"],"names":[],"mappings":"` + c.mappings + `"}`} {
+			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		line := 0
+		if a := New(Options{}).Script(context.Background(), script).At(Pack(0, 14)); len(a.Frames) > 0 {
+			line = a.Frames[0].Line
+		}
+		if line != c.lines {
+			t.Errorf("%s: line %d, want %d", c.mappings, line, c.lines)
+		}
+	}
+}
