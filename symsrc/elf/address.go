@@ -153,6 +153,39 @@ func (h *Header) codeSection(addr uint64) *Section {
 	return nil
 }
 
+// findOverlays finds where sections of code overlap.
+func (h *Header) findOverlays() {
+	if h.Type == elf.ET_REL {
+		return // whose sections have no addresses
+	}
+	var code []Span
+	for i := range h.Sections {
+		if s := &h.Sections[i]; s.IsCode() && s.Size > 0 {
+			code = append(code, Span{Lo: s.Addr, Hi: s.Addr + s.Size})
+		}
+	}
+	slices.SortFunc(code, func(a, b Span) int { return cmp.Compare(a.Lo, b.Lo) })
+	for i := 1; i < len(code); i++ {
+		last := &code[i-1]
+		if code[i].Lo < last.Hi {
+			both := Span{Lo: code[i].Lo, Hi: min(code[i].Hi, last.Hi)}
+			if n := len(h.overlays); n > 0 && both.Lo <= h.overlays[n-1].Hi {
+				h.overlays[n-1].Hi = max(h.overlays[n-1].Hi, both.Hi)
+			} else {
+				h.overlays = append(h.overlays, both)
+			}
+			code[i].Hi = max(code[i].Hi, last.Hi)
+		}
+	}
+}
+
+// Overlaid reports whether more than one section has code for an address, as overlays of small machines do: only one of them is loaded at
+// a time.
+func (h *Header) Overlaid(addr uint64) bool {
+	i, found := slices.BinarySearchFunc(h.overlays, addr, func(s Span, addr uint64) int { return cmp.Compare(s.Lo, addr) })
+	return found || i > 0 && h.overlays[i-1].Covers(addr)
+}
+
 // IsCode reports whether the section contains code that is loaded.
 func (s *Section) IsCode() bool {
 	return s.Flags&elf.SHF_ALLOC != 0 && s.Flags&elf.SHF_EXECINSTR != 0

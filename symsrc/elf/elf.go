@@ -32,7 +32,8 @@ type Header struct {
 	Format
 	Sections  []Section
 	Segments  []Segment
-	DebugOnly bool // see isDebugOnly
+	DebugOnly bool   // see isDebugOnly
+	overlays  []Span // see Overlaid
 }
 
 // Rules select the behavior where readers of ELF files differ.
@@ -138,6 +139,7 @@ func New(b []byte, limits *budget.File, by Rules) (*File, error) {
 	}
 	limits.Hold(headers * len(h.Segments) * int(phentsize))
 	h.DebugOnly = h.isDebugOnly()
+	h.findOverlays()
 	h.Note = h.buildID()
 	h.ID = symsrc.BuildID(h.Note)
 	return h, nil

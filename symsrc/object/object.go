@@ -256,6 +256,9 @@ func (f *File) answer(addr uint64) []symsrc.Frame {
 	if frames := f.goTab.frames(f, addr); frames != nil {
 		return frames
 	}
+	if f.elf.Overlaid(addr) && !f.policy.symbolsOnly {
+		return nil
+	}
 	sym, ok := f.symbols.at(addr)
 	ok = ok && sym.Name.Linkage != "" && (sym.Function || f.holdsCode(addr))
 	var frames []symsrc.Frame

@@ -128,6 +128,9 @@ func (w *walker) run(ctx context.Context, from uint64) (next uint64, err error) 
 // describe sets w.p to the piece from lo to hi. It returns false if nothing is known about it.
 func (w *walker) describe(u *dwarf.Unit, lo, hi uint64) bool {
 	f := w.f
+	if f.elf.Overlaid(lo) {
+		return false
+	}
 	sym, ok := f.symbols.at(lo)
 	ok = ok && sym.Name.Linkage != ""
 	w.p = Piece{Lo: lo, Hi: hi, Calls: w.p.Calls[:0]}
