@@ -87,15 +87,18 @@ func (f *Filter) uncolored(line []byte) []byte {
 
 // thread returns the thread that a segment is from. Before the first segment that is the thread that the line is from.
 func (f *Filter) thread(l *parse.Line) *resolve.Thread {
-	o := f.resolver.Processes
-	switch p := &f.parser.Prefix; {
-	case l.Bare:
+	o, p := f.resolver.Processes, &f.parser.Prefix
+	if l.Bare {
 		return o.Unnamed
-	case l.Inside, l.Left > 0:
-		return o.Thread(p, &l.Owner, l.Object, l.Text, l.Words())
-	default:
-		return o.Thread(p, nil, nil, l.Text, l.Words())
 	}
+	var words match.Words // none of a frame names a process
+	if !numbered(l.Text[p.Start:p.End]) {
+		words = l.Words()
+	}
+	if l.Inside || l.Left > 0 {
+		return o.Thread(p, &l.Owner, l.Object, l.Text, words)
+	}
+	return o.Thread(p, nil, nil, l.Text, words)
 }
 
 // writer is thread for a segment whose time has not come.

@@ -83,7 +83,12 @@ func (l *Line) Words() match.Words {
 }
 
 // HasMarkup reports whether the segment at hand may hold a markup element.
-func (l *Line) HasMarkup() bool { return l.Words().Any(MarkupWords) }
+func (l *Line) HasMarkup() bool {
+	if !l.looked { // a frame as text needs no other word
+		return HasMarkup(l.Text)
+	}
+	return l.words.Any(MarkupWords)
+}
 
 // readBare reads the bt element that a line is, if it is well-formed.
 func (p *Parser) readBare(body []byte) bool {
