@@ -17,6 +17,7 @@ func valid(frames []symsrc.Frame) []symsrc.Frame {
 	for i, f := range frames {
 		f.Origin %= symsrc.SymbolOnly + 1
 		f.Entry, f.LineNow, f.Unverified = symsrc.NoEntry, false, false // answers in the style of llvm are not kept, nor what a log says of lines
+		f.Foreign = false                                               // only places in scripts are, which are not kept
 		f.Line, f.Column = f.Line&0x7fffffff, f.Column&0x7fffffff
 		f.CompDir, f.Size = len(f.File)/2, 0 // answers with sizes are not kept
 		if i%2 == 1 {                        // names are repeated
