@@ -172,7 +172,7 @@ func (l *AppleList) add(object []byte) {
 
 // place adds the mapping of an image, if its object says where that is.
 func (l *AppleList) place(object []byte, o *scan.Object, m symsrc.Module) {
-	number := func(key string) (v uint64, ok bool) {
+	digits := func(key string) (v uint64, ok bool) {
 		at := o.Get(object, key)
 		if at == nil || at.Quoted {
 			return 0, false
@@ -180,11 +180,11 @@ func (l *AppleList) place(object []byte, o *scan.Object, m symsrc.Module) {
 		v, end, ok := scan.Decimal(object, at.Value.Start)
 		return v, ok && end == at.Value.End
 	}
-	start, ok := number("image_addr")
-	size, isSized := number("image_size")
+	start, ok := digits("image_addr")
+	size, isSized := digits("image_size")
 	if !ok {
-		start, ok = number("base")
-		size, isSized = number("size")
+		start, ok = digits("base")
+		size, isSized = digits("size")
 	}
 	if ok && isSized && size > 0 && start+size > start {
 		l.Mapped = append(l.Mapped, Mapping{Format: AppleImages, Start: start, Last: start + size - 1, Space: symsrc.InImage, Mode: "rx", BuildID: string(m.BuildID),
