@@ -27,6 +27,11 @@ type Search struct {
 	list listed
 	// exception is the same for lists of the stack of an exception.
 	exception listed
+	// traceback is where the next address of a stack of Ada stands, and how much the emitter has taken from all.
+	traceback struct {
+		next  int
+		taken uint64
+	}
 	// sentence is whether the line holds a word that begins a sanitizer's sentence.
 	sentence presence
 	// closedIDs is whether it holds a build ID that closedID reads.
@@ -58,7 +63,7 @@ func (s *Search) Reset(line []byte) {
 		*s = *known.Search()
 	}
 	s.line, s.begin, s.unopened, s.list.at = line, 0, 0, -1
-	s.exception = listed{}
+	s.exception, s.traceback.next = listed{}, -1
 	s.table.marks.Find(line, &s.marks)
 	s.texts = s.marks.Found()
 	for i, number := range s.texts {
