@@ -15,7 +15,7 @@ func readGNAT(s *Search, line []byte, at, _ int, f *Frame) bool {
 		return false
 	}
 	switch {
-	case at == scan.Spaces(line, s.begin):
+	case scan.BackSpaces(line, 0, at) <= s.begin:
 		s.traceback.taken = taken(line[:s.textEnd(line, e)])
 	case at != s.traceback.next:
 		return false
