@@ -9,6 +9,7 @@ import (
 	"qss-filter/filter/frame"
 	"qss-filter/filter/guard"
 	"qss-filter/filter/linecache"
+	"qss-filter/filter/mappings"
 	"qss-filter/filter/parse"
 	"qss-filter/filter/prefix"
 	"qss-filter/filter/resolve"
@@ -25,6 +26,8 @@ type proving struct {
 	stacks map[*resolve.Thread]*resolve.Stack
 	// open are the threads with frames to be proven among the lines that are held back.
 	open map[*resolve.Thread]bool
+	// listed are the processes whose mappings are among the lines that are held back: they do not count before these leave.
+	listed map[*resolve.Process]bool
 	// named is the process that the last line names, as valgrind's do.
 	named []byte
 	// passed is the last line that was not looked at, since it has a build ID or is known, and passedLine its number.
@@ -175,7 +178,15 @@ func (h *proving) read(ctx context.Context, line []byte, number int) (found find
 
 // segment is the same for a segment of a thread.
 func (h *proving) segment(ctx context.Context, t *resolve.Thread, l *parse.Line, number int) (found finding, needs bool) {
+	if h.holding() && l.Begins() {
+		if _, is := mappings.Parse(l.Text[l.Start:l.End]); is {
+			h.list(t.Process)
+		}
+	}
 	for fr := range h.frames(l) {
+		if h.listed[t.Process] {
+			return endsStack, needs
+		}
 		stack := h.stackOf(ctx, t, number, fr)
 		if stack == nil {
 			return endsStack, needs
@@ -200,6 +211,14 @@ func (h *proving) segment(ctx context.Context, t *resolve.Thread, l *parse.Line,
 		found = ofOther
 	}
 	return found, needs
+}
+
+// list notes that a line of a list of mappings is held back.
+func (h *proving) list(p *resolve.Process) {
+	if h.listed == nil {
+		h.listed = map[*resolve.Process]bool{}
+	}
+	h.listed[p] = true
 }
 
 // frames returns the frames of a segment that may be of a stack.
@@ -258,7 +277,7 @@ func (h *proving) leave(ctx context.Context, dst []byte) []byte {
 		return dst
 	}
 	h.weigh(ctx)
-	h.open = nil
+	h.open, h.listed = nil, nil
 	for _, line := range h.take() {
 		dst = h.f.Line(ctx, dst, line)
 	}

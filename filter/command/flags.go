@@ -53,7 +53,7 @@ func shapeFlags(fs *flag.FlagSet, o *filter.Options, roots *sources.Options) {
 	})
 	fs.Func("path-map", "`FROM=TO|DIR`: sources that were built below FROM lie below TO; FROM= leaves FROM out of paths; DIR is searched by the ends of paths",
 		pathMap(&o.Names, roots))
-	fs.BoolVar(&o.Explain, "explain", false, "say at each frame without a name why")
+	fs.BoolVar(&o.Explain, "explain", false, "say at each frame that no file names why")
 }
 
 // addressFlags adds the flags for how addresses and processes are understood.

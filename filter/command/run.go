@@ -244,7 +244,7 @@ func (j *job) wrap(o filter.Options) (status int, err error) {
 
 // ownMaps makes a filter read the output of a command of its own, whose mappings are known.
 func ownMaps(o *filter.Options, maps *child.Maps) {
-	o.Ran = maps.Ran
+	o.Ran, o.Listing = maps.Ran, "--maps FILE gives those of a program at fixed addresses"
 	o.Maps = func() (lists [][]byte) {
 		for _, s := range maps.All() {
 			lists = append(lists, s.Text)

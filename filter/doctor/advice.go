@@ -188,7 +188,9 @@ func (r *report) adviseMappings() {
 	case len(s.mapped) > 0:
 		r.try(what, fmt.Sprintf("The log has %d mappings, none of which covers them: the list is of another process, or not complete.", len(s.mapped)))
 	case len(r.Argv) > 0:
-		r.try(what, "They are in no file that lies where it does for as long as the command runs: in a library that was unloaded, or in code that was made while it ran.")
+		r.try(what, "They are in no file that lies where it does for as long as the command runs: in a library that was unloaded, or in code that was made while it ran.",
+			"Or the command's program has fixed addresses, at which any other may have code. If it alone writes them, copy /proc/PID/maps while it runs:",
+			"  qss-filter "+given(r.Flags)+"--maps FILE -- COMMAND")
 	default:
 		r.try(what, append(r.mappings(), "Or let the filter start the program, and read them from it:", "  qss-filter "+given(r.Flags)+"-- COMMAND")...)
 	}

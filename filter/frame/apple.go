@@ -48,7 +48,7 @@ func readApple(s *Search, line []byte, at, from int, f *Frame) bool {
 	if !ok || e >= len(line) || line[e] != ' ' {
 		return false
 	}
-	num := span(scan.Spaces(line, s.begin), 0)
+	num := span(s.wordsBegin(), 0)
 	n, numEnd, ok := scan.Decimal(line, num.Start)
 	num.End = numEnd
 	mod := span(scan.Spaces(line, numEnd), scan.BackSpaces(line, from, at))
@@ -140,7 +140,7 @@ func readAppleList(s *Search, line []byte, at, _ int, f *Frame) bool {
 func (s *Search) inException(line []byte, at int) bool {
 	for range maxList {
 		if line[at-1] == '(' {
-			return at-1 == scan.Spaces(line, s.begin)
+			return at-1 == s.wordsBegin()
 		}
 		before := scan.BackToken(line, 0, at-1)
 		if line[at-1] != ' ' || before == at-1 || !s.spend(at-before) {

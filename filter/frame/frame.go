@@ -138,8 +138,9 @@ type Frame struct {
 	Gap Span
 	// Hint is the function that the log names, with the offset in it, where that does not stand in Gap.
 	Hint Span
-	// Module, Offset and BuildID as written; symsrc.ReadBuildID reads that. Module is empty where the log names it elsewhere (Dart) or
-	// not at all; it may be a bare file name. A command for addr2line names it once, before its addresses.
+	// Module, Offset and BuildID as written; symsrc.ReadBuildID reads that. What an emitter is known to take from every address is added to
+	// Offset. Module is empty where the log names it elsewhere (Dart) or not at all; it may be a bare file name. A command for addr2line names it
+	// once, before its addresses.
 	Module  Span
 	Off     Span
 	Offset  uint64

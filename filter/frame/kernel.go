@@ -77,7 +77,7 @@ func kernelAddress(line []byte, from int, f *Frame) {
 	}
 }
 
-// kernelModule reads ` [module]` or ` [module buildid]` at i.
+// kernelModule reads ` [module]` or ` [module buildid]` at i. What this filter adds to a frame of a log without the kernel is ` [NOT_FOUND vmlinux]`.
 func kernelModule(line []byte, i int, f *Frame) {
 	if !scan.Has(line, i, " [") {
 		return
@@ -96,9 +96,21 @@ func kernelModule(line []byte, i int, f *Frame) {
 		for close++; close < len(line) && line[close] > ' ' && line[close] != ']'; {
 			close++
 		}
-		id = span(end+1, close)
+		if id = span(end+1, close); !scan.IsHexField(id.Of(line)) && isStatus(line[start:end]) {
+			return
+		}
 	}
 	if close < len(line) && line[close] == ']' && (id == Span{} || !id.Empty()) {
 		f.Module, f.BuildID, f.Whole.End = span(start, end), id, close+1
 	}
+}
+
+// isStatus reports whether a word is written as this filter's words for what is wrong with a file.
+func isStatus(word []byte) bool {
+	for _, c := range word {
+		if c != '_' && (c < 'A' || c > 'Z') {
+			return false
+		}
+	}
+	return true
 }

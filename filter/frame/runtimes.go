@@ -142,7 +142,7 @@ func readKotlin(s *Search, line []byte, at, from int, f *Frame) bool {
 	if !ok || e >= len(line) || line[e] != ']' || !scan.LineEnd(line, e+1) && !scan.Has(line, e+1, " in ") {
 		return false
 	}
-	start := scan.Spaces(line, s.begin)
+	start := s.wordsBegin()
 	if start < from || !scan.Has(line, start, "at ") {
 		return false
 	}

@@ -19,6 +19,8 @@ type Search struct {
 	needed int
 	// begin is where the program's own words begin.
 	begin int
+	// word is where the first of them stands behind spaces, -1 before that was looked for.
+	word int
 	// left is how many bytes readers may still look at beside the frames that they find, below 0 where the line's are used up.
 	left int
 	// unopened is up to where no parenthesis of a function's opens, for the readers that search backward for one.
@@ -27,6 +29,11 @@ type Search struct {
 	list listed
 	// exception is the same for lists of the stack of an exception.
 	exception listed
+	// traceback is where the next address of a stack of Ada stands, and how much the emitter has taken from all.
+	traceback struct {
+		next  int
+		taken uint64
+	}
 	// sentence is whether the line holds a word that begins a sanitizer's sentence.
 	sentence presence
 	// closedIDs is whether it holds a build ID that closedID reads.
@@ -58,7 +65,7 @@ func (s *Search) Reset(line []byte) {
 		*s = *known.Search()
 	}
 	s.line, s.begin, s.unopened, s.list.at = line, 0, 0, -1
-	s.exception = listed{}
+	s.exception, s.traceback.next, s.word = listed{}, -1, -1
 	s.table.marks.Find(line, &s.marks)
 	s.texts = s.marks.Found()
 	for i, number := range s.texts {
@@ -74,7 +81,15 @@ func (s *Search) Reset(line []byte) {
 
 // Begin says where the program's own words begin in the line at hand, after the prefixes of loggers. Some frames are told by having
 // these for themselves.
-func (s *Search) Begin(at int) { s.begin = at }
+func (s *Search) Begin(at int) { s.begin, s.word = at, -1 }
+
+// wordsBegin returns where the first of the program's own words stands in the line at hand.
+func (s *Search) wordsBegin() int {
+	if s.word < 0 {
+		s.word = scan.Spaces(s.line, s.begin)
+	}
+	return s.word
+}
 
 // Spent reports whether a line held so much that is almost a frame that the search ended before the line did.
 func (s *Search) Spent() bool { return s.left < 0 }

@@ -259,10 +259,10 @@ func (w *renderer) appendReason(dst []byte, a *resolve.Answer, line []byte, at i
 	return append(dst, ']')
 }
 
-// appendMissing is appendReason for a frame of the log. If the log names its function, nothing is missing: only what contradicts its file is
-// written, if reasons are asked for.
+// appendMissing is appendReason for a frame of the log. If the log names its function, only a line is missing: why is written if reasons are asked
+// for.
 func (w *renderer) appendMissing(dst []byte, fr *parse.Frame, a *resolve.Answer, line []byte, at int) []byte {
-	if resolve.OutcomeOf(fr, a) == resolve.InLog && !(w.opt.Explain && a.Contradicted()) {
+	if resolve.OutcomeOf(fr, a) == resolve.InLog && (!w.opt.Explain || fr.Done || a.Module == nil && !a.Contradicted()) {
 		return dst
 	}
 	return w.appendReason(dst, a, line, at)

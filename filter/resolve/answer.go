@@ -17,8 +17,8 @@ type Answer struct {
 	Module *Module
 	// Ambiguous is set if more than one mapping may cover it, since addresses were cut to 32 bits.
 	Ambiguous bool
-	// running is set if the mappings of running processes were looked at.
-	running bool
+	// unlisted is why no mapping covers the address, if those of running processes were looked at, or "".
+	unlisted string
 	// Offset is the place of the code or the variable in the module.
 	Offset uint64
 	adjusted
@@ -100,7 +100,7 @@ func (s *answers) address(ctx context.Context, p *Process, addr uint64, kind sym
 func (s *answers) lookAbsolute(ctx context.Context, p *Process, addr uint64, kind symsrc.Kind, rule Rule) *Answer {
 	q, ok, several := s.queries.at(p, addr, kind, rule)
 	if !ok {
-		return &Answer{Ambiguous: several, running: s.queries.lists.running != nil && p.Space.Empty(), adjusted: adjusted{rule: rule, Back: rule.back(symsrc.Probe{})}}
+		return &Answer{Ambiguous: several, unlisted: s.queries.lists.unlisted(p), adjusted: adjusted{rule: rule, Back: rule.back(symsrc.Probe{})}}
 	}
 	return s.ask(ctx, q)
 }

@@ -71,6 +71,8 @@ type lists struct {
 	processes *Processes
 	// running is Options.Maps, and read the processes of its lists, which do not change, by where these begin.
 	running func() [][]byte
+	// listing is Options.Listing.
+	listing string
 	read    map[*byte]*Process
 	// preload is what Preload has read. It may be nil.
 	preload *Process
@@ -95,6 +97,20 @@ func (s *lists) of(p *Process, addr uint64) *Process {
 	}
 	return p
 }
+
+// unlisted returns why no mapping covers an address of p, if those of running processes were looked at, or "".
+func (s *lists) unlisted(p *Process) string {
+	if s.running == nil || !p.Space.Empty() {
+		return ""
+	}
+	if s.listing == "" {
+		return notLasting
+	}
+	return notLasting + "; " + s.listing
+}
+
+// notLasting is the reason for an address that the mappings of running processes do not prove.
+const notLasting = "no lasting mapping of the command at a random place covers the address"
 
 // covering returns a running process whose mappings cover an address. It is nil if several processes map different modules there:
 // the log does not say which of them is meant.

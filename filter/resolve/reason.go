@@ -66,10 +66,8 @@ func (a *Answer) Explanation() string {
 		return "unverified: the log has no build ID"
 	case a.Ambiguous:
 		return "several modules may lie there: the addresses were cut to 32 bits"
-	case a.Module == nil && a.running:
-		return "no lasting mapping of the command at a random place covers the address"
 	case a.Module == nil:
-		return "no mapping covers the address"
+		return cmp.Or(a.unlisted, "no mapping covers the address")
 	case a.Unclear != "":
 		return a.Unclear
 	case a.Refused != "":

@@ -72,6 +72,8 @@ type Options struct {
 	Adjust Adjust
 	// Maps, if not nil, returns the lists of mappings of the running processes that write the log.
 	Maps func() [][]byte
+	// Listing says how a user gives the mappings of a program that Maps leaves out, for reasons. It may be "".
+	Listing string
 	// By is what tells processes apart.
 	By prefix.By
 	// Broken is called with the description of a panic that a query caused.
@@ -97,7 +99,7 @@ func New(o Options) *Resolver {
 	r := &Resolver{Processes: newProcesses(o.By)}
 	r.memo.init()
 	r.Counts.memo = &r.memo
-	r.lists = lists{processes: r.Processes, running: o.Maps}
+	r.lists = lists{processes: r.Processes, running: o.Maps, listing: o.Listing}
 	r.queries = queries{adjust: o.Adjust, memo: &r.memo, lists: &r.lists, board: o.Board}
 	from := &source{symbols: o.Symbols, scripts: o.Scripts}
 	from.prober, _ = o.Symbols.(symsrc.Prober)

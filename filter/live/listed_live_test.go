@@ -1,0 +1,49 @@
+package live_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestListsOfProcesses holds that each process of a log has the names that it has alone, whether its list of mappings comes after the stack of
+// another one or before.
+func TestListsOfProcesses(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "listed")
+	compiled(t, "-O1", "-g", "-Wl,--build-id=none", "-o", program, "testdata/listed.c")
+	source := assumedFiles(t)
+	names := func(log string) (names []string) {
+		for _, f := range framesOf(t, source, log, false) {
+			if len(f.Functions) > 0 {
+				names = append(names, f.Functions[0].Function)
+			}
+		}
+		return names
+	}
+	behind := func(prefix, log string) (lines []string) {
+		for line := range strings.Lines(log) {
+			lines = append(lines, prefix+line)
+		}
+		return lines
+	}
+	logs := []string{errorOutput(program, nil), errorOutput(program, nil)}
+	alone := [][]string{names(logs[0]), names(logs[1])}
+	if !slices.Contains(alone[0], "printed") || !slices.Contains(alone[1], "main") {
+		t.Fatalf("%v, want printed and main, in %s", alone, logs[0])
+	}
+	for _, prefix := range []string{"Nov 28 10:00:00 host prog[%d]: ", "11-20 15:58:12.060  %[1]d  %[1]d I prog : "} {
+		first, second := behind(fmt.Sprintf(prefix, 4711), logs[0]), behind(fmt.Sprintf(prefix, 4712), logs[1])
+		if got := names(strings.Join(slices.Concat(first, second), "")); !slices.Equal(got, slices.Concat(alone[0], alone[1])) {
+			t.Errorf("%q, one after the other: %v, want %v", prefix, got, alone)
+		}
+		var mixed []string
+		for i := range max(len(first), len(second)) {
+			mixed = slices.Concat(mixed, first[min(i, len(first)):min(i+1, len(first))], second[min(i, len(second)):min(i+1, len(second))])
+		}
+		if got := names(strings.Join(mixed, "")); len(got) != len(alone[0])+len(alone[1]) {
+			t.Errorf("%q, mixed: %v, want %v", prefix, got, alone)
+		}
+	}
+}
