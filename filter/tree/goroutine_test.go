@@ -128,6 +128,11 @@ func TestGoroutines(t *testing.T) {
 				if len(bugs) != 1 || bugs[0].Kind != "fault" || len(bugs[0].Stacks[0].Frames) == 0 {
 					t.Errorf("%s: not one bug: %+v", name, bugs)
 				}
+				for _, below := range bugs[0].Below {
+					if below.Title == "runtime.gopark" || below.Title == "runtime.goexit" {
+						t.Errorf("%s: all goroutines of the runtime are called %s", name, below.Title)
+					}
+				}
 			}
 		}
 	}
