@@ -14,9 +14,8 @@ import (
 // for the filter, but are long, and most of them is no code of the program. It holds a goroutine back to its end, and writes what is read best.
 type goroutines struct {
 	heldBack
-	f      *liner
-	prefix []byte // of all lines of the goroutine
-	place  bool   // the line before names a function, and its place may follow
+	f    *liner
+	read print.GoReader
 }
 
 // newGoroutines returns one around a filter, whose lines go to another Liner.
@@ -63,7 +62,7 @@ func (g *goroutines) Lines(ctx context.Context, dst, b []byte) (out []byte, n in
 	if n == 0 {
 		n = len(b)
 	}
-	dst, held := g.read(ctx, dst, b[:n])
+	dst, held := g.line(ctx, dst, b[:n])
 	if held {
 		return dst, n
 	}
@@ -75,12 +74,11 @@ func (g *goroutines) Lines(ctx context.Context, dst, b []byte) (out []byte, n in
 	return g.to.Lines(ctx, dst, b[:rest.head(n)])
 }
 
-// read holds a line back if it is of a goroutine. One that has ended leaves before it, or with it.
-func (g *goroutines) read(ctx context.Context, dst, line []byte) (out []byte, held bool) {
+// line holds a line back if it is of a goroutine. One that has ended leaves before it, or with it.
+func (g *goroutines) line(ctx context.Context, dst, line []byte) (out []byte, held bool) {
 	if g.holding() {
-		if what, ok := g.continues(line); ok {
+		if what, ok := g.read.Continue(line); ok {
 			g.hold(line)
-			g.place = what == print.GoFunc
 			if what == print.GoEnd || g.bytes > maxHeldBytes || len(g.lines) > maxHeldLines {
 				dst = g.leave(ctx, dst)
 			}
@@ -96,29 +94,11 @@ func (g *goroutines) begins(line []byte) bool {
 	if len(line) > g.MaxLine() {
 		return false
 	}
-	prefix, ok := print.GoPrefix(line)
-	if !ok {
+	if !g.read.Begin(line) {
 		return false
 	}
-	g.prefix, g.place = append(g.prefix[:0], prefix...), false
 	g.hold(line)
 	return true
-}
-
-// continues reports whether a line goes on with the goroutine that is held back, and returns what it is there.
-func (g *goroutines) continues(line []byte) (print.GoLine, bool) {
-	text, ok := bytes.CutPrefix(line, g.prefix)
-	if !ok && len(bytes.TrimSpace(line)) > 0 && !bytes.Equal(bytes.TrimSpace(line), bytes.TrimSpace(g.prefix)) {
-		return print.GoNone, false
-	}
-	switch what := print.GoLineOf(text); what {
-	case print.GoPlace:
-		return what, g.place
-	case print.GoFunc, print.GoOther, print.GoEnd:
-		return what, true
-	default:
-		return what, false
-	}
 }
 
 // Skip looks for goroutines among lines that mean nothing to others.
@@ -146,7 +126,7 @@ func (g *goroutines) Skip(dst, lines []byte) (out []byte, same bool) {
 			end = len(lines)
 		}
 		var held bool
-		if dst, held = g.read(context.Background(), dst, lines[at:end]); !held {
+		if dst, held = g.line(context.Background(), dst, lines[at:end]); !held {
 			pass(lines[at:end])
 		}
 		at = end
@@ -177,10 +157,10 @@ func (g *goroutines) leave(_ context.Context, dst []byte) (out []byte) {
 		}
 	}()
 	last := len(lines)
-	if what := print.GoLineOf(bytes.TrimPrefix(lines[last-1], g.prefix)); what == print.GoEnd || len(bytes.TrimSpace(lines[last-1])) == 0 {
+	if what := print.GoLineOf(bytes.TrimPrefix(lines[last-1], g.read.Prefix())); what == print.GoEnd || len(bytes.TrimSpace(lines[last-1])) == 0 {
 		last--
 	}
-	out = g.f.brief.Goroutine(dst, number, g.prefix, lines[:last])
+	out = g.f.brief.Goroutine(dst, number, g.read.Prefix(), lines[:last])
 	for _, line := range lines[last:] {
 		out = append(out, line...)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"qss-filter/filter/frame"
 	"qss-filter/filter/parse"
@@ -115,7 +116,7 @@ func (f *Filter) warnRefused(a *resolve.Answer) {
 	if a == nil || a.Refused == "" || f.hasSaid(refused) || f.said[refutedCause(a.Files())] {
 		return
 	}
-	f.warn(refused, fmt.Sprintf("line %d: %s stays as it is: %s", f.line, a.Module.Shown, a.Refused))
+	f.warn(refused, fmt.Sprintf("line %d: %s is not used: %s", f.line, a.Module.Shown, strings.TrimPrefix(a.Refused, "not verified: ")))
 }
 
 // refused is the cause of warnRefused.

@@ -19,6 +19,7 @@ var mistakes = []struct{ args, answer string }{
 	{"-e app", "unknown flag: -e: give the file with --symbols FILE, or use 'qss-filter symbolize FILE'"},
 	{"--exe=app", "unknown flag: --exe: give the file with --symbols FILE"},
 	{"-f", "--follow: want one log, which may be a file that is still to come"},
+	{"--y", "unknown flag: --y"},
 	{"-i", "unknown flag: -i: inlined functions are always shown"},
 	{"-C", "unknown flag: -C: --source=N shows lines around a frame's"},
 	{"-p dir", "unknown flag: -p: give the directory with --symbols DIR"},

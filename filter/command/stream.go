@@ -275,9 +275,9 @@ const insisting = "--trust-files names those that the log does not name"
 // path.
 func howToTrust(module string) string {
 	if strings.HasPrefix(module, "/") {
-		return "--rootfs / trusts this machine's files"
+		return "to use this machine's files anyway: --rootfs /"
 	}
-	return "--symbols FILE trusts the one that you know"
+	return "to use one that you know: --symbols FILE"
 }
 
 // palette returns the colors of the filter's own text, nil for none.

@@ -18,7 +18,7 @@ const (
 	message   = "the state begins with the text of the assertion or of the cast, which is the headline of a stack here"
 	arguments = "the state keeps the arguments of templates, cut off after some characters"
 	source    = "the state has the source file in place of LLVMFuzzerTestOneInput, or leaves that out"
-	unread    = "the frames are of Go or of a debugger, which have names and no address that could be looked up, or of markup whose modules are not in the log"
+	packages  = "the state has packages of Go without the path, begins with the text of the panic, and has functions of Go's library"
 	newest    = "the state is of a later stack of the log"
 	recursion = "the state begins where the recursion repeats; a signature with the first frames needs no end of the stack"
 	apart     = "the state joins the frame in a sentence of the kernel with the stack below it"
@@ -76,12 +76,12 @@ var clusterFuzz = []struct{ log, state, ours, why string }{
 	{"glib_assert_failure", "(j < i)--ast_array_get_pattern--array_get_pattern", "ast_array_get_pattern--array_get_pattern--ast_resolve", message},
 	{"check_failure_google", "std::is_sorted(foo.begin(), foo.end()) in file.cc--Frame--path.cc", "Frame--LLVMFuzzerTestOneInput", source},
 	{"log_fatal_google", "Log fatal in file.h--Frame--path.cc", "Frame--LLVMFuzzerTestOneInput", source},
-	{"golang_asan_panic", "asn1: string not valid UTF-8--asn1.Fuzz", "", unread},
-	{"golang_sigsegv_panic", "math.glob..func1--math.init.ializers", "", unread},
-	{"golang_libfuzzer_panic", "parse //%B9--url.Fuzz", "", unread},
-	{"golang_panic_with_type_assertions_in_frames", "index > windowEnd--flate.(*compressor).deflate--flate.(*compressor).syncFlush", "", unread},
-	{"golang_fatal_error_stack_overflow", "ast.(*scanner).next--ast.(*scanner).scanIdent--ast.(*scanner).Scan", "", unread},
-	{"golang_panic_runtime_error_invalid_memory_address", "repro.(*context).reproMinimizeProg--repro.(*context).repro--repro.Run", "", unread},
+	{"golang_asan_panic", "asn1: string not valid UTF-8--asn1.Fuzz", "github.com/dvyukov/go-fuzz-corpus/asn1.Fuzz--main.LLVMFuzzerTestOneInput", packages},
+	{"golang_sigsegv_panic", "math.glob..func1--math.init.ializers", "", packages},
+	{"golang_libfuzzer_panic", "parse //%B9--url.Fuzz", "github.com/dvyukov/go-fuzz-corpus/url.Fuzz--main.fuzzer_run", packages},
+	{"golang_panic_with_type_assertions_in_frames", "index > windowEnd--flate.(*compressor).deflate--flate.(*compressor).syncFlush", "github.com/google/syzkaller/pkg/rpctype.(*flateConn).Write", packages},
+	{"golang_fatal_error_stack_overflow", "ast.(*scanner).next--ast.(*scanner).scanIdent--ast.(*scanner).Scan", "github.com/google/syzkaller/pkg/ast.(*scanner).next--github.com/google/syzkaller/pkg/ast.(*scanner).scanIdent--github.com/google/syzkaller/pkg/ast.(*scanner).Scan", packages},
+	{"golang_panic_runtime_error_invalid_memory_address", "repro.(*context).reproMinimizeProg--repro.(*context).repro--repro.Run", "github.com/google/syzkaller/pkg/repro.(*context).reproMinimizeProg--github.com/google/syzkaller/pkg/repro.(*context).repro--github.com/google/syzkaller/pkg/repro.Run", packages},
 }
 
 // TestClusterFuzz compares the signatures of logs with ClusterFuzz's crash states.

@@ -287,13 +287,21 @@ func (g *group) own() *place {
 }
 
 // title returns the name of the first function that is the program's own, or otherwise of that which the signature begins with: it is of a
-// dependency, if one is there, and not of an allocator or of what has printed the stack.
+// dependency, if one is there, and not of an allocator or of what has printed the stack. Another goroutine than
+// the one that has crashed has the name of what it was begun with.
 func (g *group) title() string {
 	if p := g.own(); p != nil {
 		return p.name()
 	}
 	if len(g.shown) == 0 {
 		return unknownName
+	}
+	if g.about.Kind == otherGoroutine { // all of the runtime's wait in the same function: what began it says which one it is
+		for i := range slices.Backward(g.shown) {
+			if p := g.shown[i].Value(); p.Func != "runtime.goexit" && !strings.Contains(p.Func, ".gowrap") {
+				return p.name()
+			}
+		}
 	}
 	first, _, _ := strings.Cut(g.signature, triage.Between)
 	for i := range g.shown {

@@ -68,6 +68,8 @@ type logSink struct {
 	single    [1]symsrc.Frame // the result of functions, if it is not from an answer
 	heads     triage.Headlines
 	fault     *stack // the last stack of a fault
+
+	goroutines goroutines
 }
 
 // observe adds a frame.

@@ -265,7 +265,7 @@ func bugs(list []*group) []*bug {
 
 // order is the place of a kind below its fault.
 func order(b *bug) int {
-	return slices.Index([]string{"", "previous access", "freed by", "allocated by", "created by"}, b.groups[0].about.Kind)
+	return slices.Index([]string{"", "previous access", "freed by", "allocated by", "created by", otherGoroutine}, b.groups[0].about.Kind)
 }
 
 func mapKeys(m map[bugKey]int) func(func(bugKey) bool) {

@@ -110,8 +110,8 @@ func (r *Report) grouping() bool { return r.Group || r.HTML != "" }
 // Observe adds a frame of a stream. It is for filter.Options.Observe. Only one goroutine may call it.
 func (r *Report) Observe(o *print.Observation) { r.stream.observe(o) }
 
-// Read reads the headlines of a stream. It is for filter.Options.Read. Only one goroutine may call it.
-func (r *Report) Read(first int, lines []byte) { r.stream.heads.Read(first, lines) }
+// Read reads the headlines and goroutines of a stream. It is for filter.Options.Read. Only one goroutine may call it.
+func (r *Report) Read(first int, lines []byte) { r.stream.readLines(first, lines) }
 
 // begin returns the sink of a log; index is the number of the log.
 func (r *Report) begin(index int, name string) *logSink {
@@ -121,6 +121,9 @@ func (r *Report) begin(index int, name string) *logSink {
 
 // end ends all stacks of the log and writes them.
 func (l *logSink) end() error {
+	if l.goroutines.inside {
+		l.endGoroutine()
+	}
 	for _, s := range l.order {
 		l.finish(s)
 	}

@@ -12,6 +12,7 @@
 //	observe.go   frame by frame: new numbers and lines; the modules of all logs, and their files
 //	spool.go     table rows until they are written, in bounded memory
 //	report.go    the tables and the summary
+//	goroutine.go the stacks of goroutines, which Go names itself
 //	group.go     the stacks of a log; groups of stacks with the same functions, as a table
 //	page.go      the groups by bug, as a page
 //	timing.go    time per stage, and the progress bar
@@ -334,7 +335,7 @@ func (r *run) processLog(ctx context.Context, log *logFile) (err error) {
 	sink.bar, sink.names = r.bar, &r.opt.Filter.Names
 	defer sink.discard()
 	o, to := r.options(log), io.Writer(io.Discard)
-	o.Observe, o.Read = sink.observe, sink.heads.Read
+	o.Observe, o.Read = sink.observe, sink.readLines
 	if r.opt.Mode == StackOnly {
 		sink.stacks = out
 	} else {

@@ -67,7 +67,7 @@ var forms = sync.OnceValue(func() []form {
 		f(`(?:KASAN|KMSAN|KCSAN): ([\w-]+(?: [\w-]+)*?)(?: in | on | at |$)`, "", Fault, false),
 		f(`\b(SIG(?:SEGV|ABRT|BUS|FPE|ILL|TRAP|SYS|QUIT))\b`, "", Fault, false),
 		f(`deadly signal`, "deadly signal", Fault, false),
-		f(`^(?:\S+ )*?panic: (.+)`, "panic: ", Fault, false),
+		f(`^(?:\S+ +)*?panic: (.+)`, "panic: ", Fault, false),
 		f(`panicked at (.+)`, "panic at ", Fault, false),
 		f(`(?:^|[\s:])(?:Exception in thread "[^"]*" )?((?:[a-z][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error)(?:: .+)?)$`, "", Fault, false),
 		f(`\bfatal error: (.+)`, "fatal error: ", Fault, false),

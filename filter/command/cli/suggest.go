@@ -21,6 +21,9 @@ func (p *Program) suggested(c *Command, flags *Flags, err error) error {
 	}
 	typed := unknown.GetSpecifiedName()
 	flag := dashed([]string{typed}, "")
+	if unknown.GetSpecifiedShortnames() == "" {
+		flag = "--" + typed
+	}
 	advice := cmp.Or(c.Habits[typed], p.Habits[typed])
 	if advice == "" {
 		advice = p.nearFlag(c, flags, typed)
