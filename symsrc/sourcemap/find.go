@@ -300,7 +300,9 @@ func (m *Map) same(other *Map) bool {
 	if m.DebugID != "" || other.DebugID != "" {
 		return m.DebugID == other.DebugID
 	}
-	return len(m.sections)+len(other.sections) == 0 && bytes.Equal(m.mappings, other.mappings) && slices.Equal(m.sources, other.sources)
+	m.pieces.want(0, len(m.mappings))
+	other.pieces.want(0, len(other.mappings))
+	return len(m.sections)+len(other.sections) == 0 && !m.text.lost.Load() && !other.text.lost.Load() && bytes.Equal(m.mappings, other.mappings) && slices.Equal(m.sources, other.sources)
 }
 
 // mapEnd ends the name of a map.
@@ -514,15 +516,12 @@ func (m *Maps) script(of *Map, at, script string, look *symsrc.Watch, changed ti
 		files: &symsrc.Files{Debug: at, DebugStatus: symsrc.OK, ElfStatus: symsrc.OK, Unverified: true, Changed: changed}}
 	s.files.Watch = symsrc.NewWatch(func() bool { return look.Look() || s.changed() })
 	s.files.Text = s.text
-	var text []byte
-	if info, err := os.Stat(script); err == nil && info.Mode().IsRegular() && info.Size() <= maxScript {
-		text, _ = os.ReadFile(script) // without it, less is known
-	}
-	if text == nil || bytes.HasPrefix(text, byteCode) {
+	var id string
+	if s.code, id = openCode(script, m.opt.Kept); s.code == nil {
 		return s
 	}
-	s.code, s.file = newCode(text), script
-	switch id := debugID(text); {
+	s.file = script
+	switch {
 	case id != "" && of.DebugID != "" && id != of.DebugID:
 		s.files = refused(s.files, at+" has debug ID "+of.DebugID+", and "+script+" has "+id)
 	case !s.code.holds(of):
@@ -710,6 +709,7 @@ func (s *Script) besideSource(file string) *Script {
 	if of == nil || of.code == nil || of.path == s.path {
 		return nil
 	}
+	of.code.pieces.want(0, len(of.code.text))
 	switch content, ok := s.content(filepath.ToSlash(file)); {
 	case !ok:
 		of.unnamed = true
@@ -721,6 +721,16 @@ func (s *Script) besideSource(file string) *Script {
 
 // at returns the answer of the script's own map.
 func (s *Script) at(offset uint64) symsrc.Answer {
+	a := s.read(offset)
+	if s.m.text.lost.Load() || s.code != nil && s.code.pieces != nil && s.code.pieces.of.lost.Load() { // what was read may be of two builds
+		s.files.Watch.Look()
+		return symsrc.Answer{Files: refused(s.files, "the script or its map has changed since the first frame of it")}
+	}
+	return a
+}
+
+// read is at for files that have not changed.
+func (s *Script) read(offset uint64) symsrc.Answer {
 	a := symsrc.Answer{Files: s.files}
 	line, column := Unpack(offset)
 	if s.files.DebugStatus != symsrc.OK {

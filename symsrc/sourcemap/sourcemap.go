@@ -43,7 +43,8 @@ type Map struct {
 	ignored  []int // the sources that are not the program's own
 	compiled bool  // it is of hermesc, from generated code to its byte code
 	mappings []byte
-	mapped   span // where these are in the text; nowhere if they were escaped there
+	mapped   span    // where these are in the text; nowhere if they were escaped there
+	pieces   *pieces // what is read of them when it is wanted, nil if they are there
 	points   points
 	sorted   []segment // in place of both, where mappings are not in order
 	// contents and functions are where the text has the content of each source, and what Metro says of its functions.
