@@ -139,9 +139,11 @@ func (m *Maps) find(ctx context.Context, name string) *Script {
 	below := m.places(ctx)
 	if name == Bundle {
 		var all []string
-		for script, at := range below {
+		for script, of := range below {
 			if isBundle(script) {
-				all = append(all, at...)
+				for _, one := range of {
+					all = append(all, one.at)
+				}
 			}
 		}
 		slices.Sort(all)
@@ -208,14 +210,15 @@ func pathWords(path string) []string {
 const packages = "node_modules"
 
 // nearest returns the maps among some, of scripts of one name, whose paths agree with that of a script in most of their last directories. In a
-// package, those down to the package must agree, and outside of one it is no map of a package.
-func nearest(script []string, maps []string) (found []string) {
+// package, those down to the package must agree, and outside of one it is no map of a package, unless the user has named that one.
+func nearest(script []string, maps []mapFile) (found []string) {
 	most := 0
 	below := slices.Index(script, packages)
-	for _, at := range maps {
+	for _, of := range maps {
+		at := of.at
 		n := agreeing(script, scriptWords(at))
-		switch inside := slices.Contains(pathWords(at), packages); {
-		case below < 0 && inside, below >= 0 && n < len(script)-lastIndexOf(script, packages)-1:
+		switch {
+		case below < 0 && of.packaged, below >= 0 && n < len(script)-lastIndexOf(script, packages)-1:
 			continue
 		case n > most:
 			most, found = n, nil
@@ -328,7 +331,7 @@ func pathOf(name string) string {
 // places returns the paths of the maps below the places, by the name of their script. It returns nil as long as these are searched for the
 // first time: a tree on a slow disk must not hold the log. A build may write more of them, so that they are searched again, seldom, while
 // what was found counts.
-func (m *Maps) places(ctx context.Context) map[string][]string {
+func (m *Maps) places(ctx context.Context) map[string][]mapFile {
 	if len(m.opt.Places) == 0 {
 		return nil
 	}
@@ -360,16 +363,32 @@ func (m *Maps) places(ctx context.Context) map[string][]string {
 
 // search is what was found below the places, when that ended, and how long it took.
 type search struct {
-	below map[string][]string
+	below map[string][]mapFile
 	at    time.Time
 	took  time.Duration
 }
 
+// mapFile is a map below a place. packaged is set if it is of a package of what the place has, and not of the package that the place is.
+type mapFile struct {
+	at       string
+	packaged bool
+}
+
+// hasPackages reports whether a directory is that of the packages of a program, or of those of one scope.
+func hasPackages(place string) bool {
+	if all, err := filepath.Abs(place); err == nil {
+		place = all
+	}
+	last := filepath.Base(place)
+	return last == packages || strings.HasPrefix(last, "@") && filepath.Base(filepath.Dir(place)) == packages
+}
+
 // search looks for maps below the places.
 func (m *Maps) search(to chan<- *search) {
-	begin, below := time.Now(), map[string][]string{}
+	begin, below := time.Now(), map[string][]mapFile{}
 	files := 0
 	for _, place := range m.opt.Places {
+		all := hasPackages(place)
 		err := filepath.WalkDir(place, func(at string, d fs.DirEntry, err error) error {
 			if err != nil {
 				return nil // it is said by who looks for other files
@@ -381,7 +400,8 @@ func (m *Maps) search(to chan<- *search) {
 				return errEnough
 			}
 			if script, ok := strings.CutSuffix(d.Name(), mapEnd); ok && isScript(script) && d.Type().IsRegular() {
-				below[script] = append(below[script], at)
+				in, err := filepath.Rel(place, at)
+				below[script] = append(below[script], mapFile{at, all || err != nil || slices.Contains(pathWords(in), packages)})
 			}
 			return nil
 		})

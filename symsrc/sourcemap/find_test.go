@@ -108,6 +108,48 @@ func TestScript(t *testing.T) {
 	}
 }
 
+// TestPackagePlace holds that the map of a package is that of a script outside of packages only if the user has named the package: from
+// within it, or from elsewhere.
+func TestPackagePlace(t *testing.T) {
+	dir := t.TempDir()
+	for _, p := range []string{"node_modules/p", "node_modules/@s/p"} {
+		path := filepath.Join(dir, p, "dist/main.js.map")
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(`{"version":3,"sources":["`+p+`.ts"],"names":[],"mappings":"AAMA"}`), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		place, within, script string
+		found                 bool
+	}{
+		{"node_modules/p", "", "/srv/p/dist/main.js", true},
+		{".", "node_modules/p", "/srv/p/dist/main.js", true},
+		{"..", "node_modules/p/dist", "/srv/p/dist/main.js", true},
+		{"node_modules/p/dist/main.js.map", "", "/srv/p/dist/main.js", true},
+		{"node_modules/@s/p", "", "/srv/p/dist/main.js", true},
+		{"node_modules/p", "", "/srv/node_modules/p/dist/main.js", true},
+		{"node_modules/p", "", "/srv/node_modules/q/dist/main.js", false},
+		{"node_modules", "", "/srv/p/dist/main.js", false},
+		{".", "node_modules", "/srv/p/dist/main.js", false},
+		{"node_modules/@s", "", "/srv/p/dist/main.js", false},
+		{".", "node_modules/@s", "/srv/p/dist/main.js", false},
+		{".", "", "/srv/p/dist/main.js", false},
+	} {
+		place := c.place
+		if c.within != "" {
+			t.Chdir(filepath.Join(dir, c.within))
+		} else {
+			place = filepath.Join(dir, place)
+		}
+		if got := New(Options{Places: []string{place}}).Script(context.Background(), c.script); (got != nil) != c.found {
+			t.Errorf("%s in %q, %s: found %v", c.place, c.within, c.script, got != nil)
+		}
+	}
+}
+
 // TestRebuilt has a script built again while its log is read.
 func TestRebuilt(t *testing.T) {
 	script := filepath.Join(t.TempDir(), "app.js")
