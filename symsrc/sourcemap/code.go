@@ -38,7 +38,7 @@ func newCode(text []byte) *code {
 }
 
 // openCode returns the code in a file, and the debug ID that it states. It returns nil for a file that cannot be read, that is too large, and
-// that is Hermes' byte code: less is known then. An index of a large one is kept.
+// that is Hermes' byte code or a RAM bundle: less is known then. An index of a large one is kept.
 func openCode(path string, kept *diskcache.Kept) (c *code, id string) {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxScript {
@@ -54,7 +54,7 @@ func openCode(path string, kept *diskcache.Kept) (c *code, id string) {
 		}
 	}
 	text, err := os.ReadFile(path)
-	if err != nil || bytes.HasPrefix(text, byteCode) {
+	if err != nil || bytes.HasPrefix(text, byteCode) || bytes.HasPrefix(text, ramBundle) {
 		return nil, ""
 	}
 	c, id = newCode(text), debugID(text)

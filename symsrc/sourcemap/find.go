@@ -13,6 +13,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -65,6 +66,10 @@ type Script struct {
 	// unnamed is set if the script is at the log's path, and the map beside it, but nothing in the script speaks of a map; or if the map is
 	// elsewhere, and nothing but the name is the log's.
 	unnamed bool
+	// from and to are the lines of the map that are the script's, if it is a module of a RAM bundle; 0 for other scripts.
+	from, to int
+	// part is set if the script is a module or a segment of one, which has no map of its own.
+	part bool
 	// code is that of the script, nil if it is not here.
 	code *code
 	// generated are the scripts that sources of the map are, by their paths in frames; nil for those that are none.
@@ -101,6 +106,11 @@ func New(opt Options) *Maps { return &Maps{opt: opt, known: map[string]*entry{}}
 func (m *Maps) Script(ctx context.Context, name string) *Script {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	return m.remembered(ctx, name)
+}
+
+// remembered is Script for a caller that has locked the maps.
+func (m *Maps) remembered(ctx context.Context, name string) *Script {
 	if e := m.known[name]; e != nil && e.current() {
 		return e.script
 	}
@@ -140,7 +150,7 @@ func (m *Maps) find(ctx context.Context, name string) *Script {
 	if name == Bundle {
 		var all []string
 		for script, of := range below {
-			if isBundle(script) {
+			if isBundle(strings.TrimSuffix(script, ".js")) {
 				for _, one := range of {
 					all = append(all, one.at)
 				}
@@ -154,6 +164,12 @@ func (m *Maps) find(ctx context.Context, name string) *Script {
 		return nil
 	}
 	base := words[len(words)-1]
+	if segment, module, ok := moduleName(name); ok && len(below[base]) == 0 {
+		if len(below) == 0 {
+			return nil
+		}
+		return m.remembered(ctx, Bundle).module(segment, module)
+	}
 	s := m.one(nearest(words, below[base]), "a script named "+base)
 	if s == nil || s.isSource(words, strings.Contains(name, "://")) || s.code != nil && s.code.differs(file) {
 		return nil
@@ -165,6 +181,46 @@ func (m *Maps) find(ctx context.Context, name string) *Script {
 
 // Bundle is the name of the script of an app of React Native whose frames do not name it: the only bundle below the places.
 const Bundle = "bundle"
+
+// moduleName returns which part of a RAM bundle a script is by its name: `12.js` is a module, `seg-3.js` a segment, and `seg-3_12.js` a module
+// of one. segment is "" for the bundle itself, and module −1 for a whole segment.
+func moduleName(name string) (segment string, module int, ok bool) {
+	name, ok = strings.CutSuffix(name, ".js")
+	if !ok {
+		return "", 0, false
+	}
+	number := name
+	if rest, is := strings.CutPrefix(name, "seg-"); is {
+		var in bool
+		if segment, number, in = strings.Cut(rest, "_"); !in {
+			_, err := strconv.ParseUint(segment, 10, 31)
+			return segment, -1, err == nil
+		}
+	}
+	n, err := strconv.ParseUint(number, 10, 31)
+	return segment, int(n), err == nil
+}
+
+// module returns the script that is a part of a RAM bundle, nil if there is none. Only its name says that it is one.
+func (s *Script) module(segment string, number int) *Script {
+	if s == nil {
+		return nil
+	}
+	of := &Script{m: s.m, maps: s.maps, path: s.path, files: s.files, unnamed: true, part: true}
+	if segment != "" {
+		if of.m = s.m.segments[segment]; of.m == nil {
+			return nil
+		}
+	}
+	if number < 0 {
+		return of
+	}
+	var ok bool
+	if of.from, of.to, ok = of.m.module(number); !ok {
+		return nil
+	}
+	return of
+}
 
 // isEngines reports whether a name is that of a script of Node.js itself, or of one that a bundler evaluates in a script of its own.
 func isEngines(name string) bool {
@@ -591,6 +647,9 @@ func (s *Script) below(source string) string { return Below(filepath.ToSlash(s.p
 
 // size returns how many bytes of memory a script takes, about.
 func (s *Script) size() (n int) {
+	if s.part {
+		return 0 // that of the bundle
+	}
 	s.m.each(func(m *Map) { n += len(m.mappings) + len(m.points) + len(m.sorted)*24 })
 	if s.code != nil {
 		n += len(s.code.text)
@@ -620,6 +679,9 @@ func watch(paths ...string) (look *symsrc.Watch, changed time.Time) {
 
 // byteCode begins a file of Hermes' byte code, whose places are offsets (MAGIC in its include/hermes/BCGen/HBC/BytecodeFileFormat.h).
 var byteCode = []byte("\xc6\x1f\xbc\x03\xc1\x03\x19\x1f")
+
+// ramBundle begins a bundle whose modules are loaded one by one (MAGIC_RAM_BUNDLE_NUMBER in Metro's magic-number.js).
+var ramBundle = []byte("\xe5\xd1\x0b\xfb")
 
 // lastIndex is bytes.LastIndex, which has no vector search.
 func lastIndex(text, word []byte) int {
@@ -755,6 +817,13 @@ func (s *Script) read(offset uint64) symsrc.Answer {
 	line, column := Unpack(offset)
 	if s.files.DebugStatus != symsrc.OK {
 		return a
+	}
+	if s.to > 0 {
+		if line >= s.to-s.from {
+			a.Files = refused(s.files, "the module has no such line in the map")
+			return a
+		}
+		line += s.from
 	}
 	if s.code != nil {
 		r, ok := s.code.row(line)

@@ -14,9 +14,9 @@ import (
 const indexMagic = "qss-filter source map 1\n"
 
 // encode returns the index of a map. ok is false if the map has none: its mappings are not in the file as they are used, as
-// those of hermesc.
+// those of hermesc; or it is of a RAM bundle, as hardly any app has one.
 func (m *Map) encode() (index []byte, ok bool) {
-	ok = true
+	ok = len(m.offsets)+len(m.segments) == 0
 	m.each(func(m *Map) {
 		ok = ok && m.sorted == nil && !m.compiled && (m.mapped != span{} || len(m.mappings) == 0)
 	})

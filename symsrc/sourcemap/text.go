@@ -179,8 +179,11 @@ func (t *text) parseFile(f *os.File) (m *Map, err error) {
 	return m, err
 }
 
-// each calls f for the map, or for those of its sections.
+// each calls f for the map, or for those of its sections, and for those of its segments.
 func (m *Map) each(f func(*Map)) {
+	for _, of := range m.segments {
+		of.each(f)
+	}
 	if m.sections == nil {
 		f(m)
 	}
