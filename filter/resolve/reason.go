@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/sourcemap"
 )
 
 // byPath reports whether the files of an answer were found by their path or name alone.
@@ -124,7 +125,7 @@ func (a *Answer) ExplainFirst() bool {
 
 // explanations are the beginnings of what Explanation returns, besides those with a status.
 var explanations = [...]string{"unverified: ", "not verified: ", "several modules ", "several methods ", "no lasting mapping ", "no mapping ", "another build: ", "no symbol at 0x",
-	"unclear: "}
+	"no source at ", "unclear: "}
 
 // IsExplanation reports whether a text begins as an explanation does, maybe another than an answer has by now: a log that was filtered
 // before has them.
@@ -146,10 +147,15 @@ func IsExplanation(text []byte) bool {
 	return false
 }
 
-// reason returns the outcome of an answer without a name. If the files are good, no symbol covers the address.
+// reason returns the outcome of an answer without a name. If the files are good, no symbol covers the address, or the map of a script does
+// not say for sure which source the place is from.
 func (a *Answer) reason() string {
 	if o := a.Outcome(); o != NoSymbol {
 		return o.String()
+	}
+	if a.Space == symsrc.InScript {
+		line, column := sourcemap.Unpack(a.Offset)
+		return "no source at " + strconv.Itoa(line+1) + ":" + strconv.Itoa(column+1) + " in"
 	}
 	return "no symbol at 0x" + strconv.FormatUint(a.Offset, 16) + " in"
 }

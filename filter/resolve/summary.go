@@ -178,6 +178,8 @@ func (n *nameless) reason() (text string, unstripped bool) {
 		return text + ": " + strings.TrimPrefix(a.Refused, "not verified: "), false
 	case a.Elsewhere != "":
 		return text + ": another build: no " + a.Elsewhere + " where the log has it", true
+	case n.outcome == NoSymbol && a.Space == symsrc.InScript:
+		return text + ": the map does not say for sure where the places are from", false
 	case n.outcome == NoSymbol:
 		return text + ": the files are good, but no symbol covers the addresses", false
 	case n.outcome == NoMapping, n.outcome == Ambiguous:

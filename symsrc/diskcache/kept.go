@@ -29,7 +29,7 @@ const (
 	keptName = ".map"
 	// maxKept bounds the bytes of one that is read, and maxKeptFiles how many are kept.
 	maxKept      = 256 << 20
-	maxKeptFiles = 32
+	maxKeptFiles = 64
 	// settled is how long a map must be unchanged before its times identify it: the clock of a file system may have steps of two seconds.
 	settled = 2 * time.Second
 )

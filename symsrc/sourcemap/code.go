@@ -8,14 +8,18 @@ import (
 	"sort"
 	"sync"
 	"unicode/utf8"
+
+	"qss-filter/symsrc/diskcache"
 )
 
 // code is generated code. Places in it are lines, and columns in UTF-16 units, both counted from 0.
 type code struct {
 	text   []byte
+	pieces *pieces  // what is read of the text when it is wanted, nil if it is there
 	starts []uint32 // of its lines
 	mu     sync.Mutex
 	wide   map[int][]uint32 // row.before of the lines that were asked for
+	long   map[int][]uint32 // row.before of the lines that are longer than a step and not ASCII, if there are pieces
 }
 
 // step is how far the counted places of a line are apart, in bytes.
@@ -33,6 +37,33 @@ func newCode(text []byte) *code {
 	}
 }
 
+// openCode returns the code in a file, and the debug ID that it states. It returns nil for a file that cannot be read, that is too large, and
+// that is Hermes' byte code or a RAM bundle: less is known then. An index of a large one is kept.
+func openCode(path string, kept *diskcache.Kept) (c *code, id string) {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxScript {
+		return nil, ""
+	}
+	of := &text{path: path, info: info}
+	large := info.Size() >= worthKept
+	if large {
+		if index, ok := kept.Load(path); ok {
+			if c, id, ok = of.decodeCode(index); ok {
+				return c, id
+			}
+		}
+	}
+	text, err := os.ReadFile(path)
+	if err != nil || bytes.HasPrefix(text, byteCode) || bytes.HasPrefix(text, ramBundle) {
+		return nil, ""
+	}
+	c, id = newCode(text), debugID(text)
+	if large {
+		kept.Store(path, c.encode(id))
+	}
+	return c, id
+}
+
 // differs reports whether there is a file at a path with other code.
 func (c *code) differs(path string) bool {
 	info, err := os.Stat(path)
@@ -43,6 +74,7 @@ func (c *code) differs(path string) bool {
 		return true
 	}
 	text, err := os.ReadFile(path)
+	c.pieces.want(0, len(c.text))
 	return err == nil && !bytes.Equal(text, c.text)
 }
 
@@ -57,9 +89,12 @@ func (c *code) line(n int) (text []byte, ok bool) {
 	return text, true
 }
 
-// row is a line of code, for which places are counted.
+// row is a line of code, for which places are counted. Of its text, what is wanted is there.
 type row struct {
-	text []byte
+	of    *code
+	begin int  // of the line
+	have  span // what is known to be there
+	text  []byte
 	// before are the units before each step of a line that is not ASCII, nil for others.
 	before []uint32
 }
@@ -69,32 +104,58 @@ func (c *code) row(n int) (r row, ok bool) {
 	if r.text, ok = c.line(n); !ok {
 		return r, false
 	}
+	r.of, r.begin = c, int(c.starts[n])
+	if c.pieces != nil && len(r.text) > step {
+		r.before = c.long[n]
+		return r, true
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if r.before, ok = c.wide[n]; !ok {
 		if len(c.wide) >= maxRows {
 			clear(c.wide)
 		}
+		r.want(0, len(r.text))
 		r.before = unitsBefore(r.text)
 		c.wide[n] = r.before
 	}
 	return r, true
 }
 
+// want has a part of the line read, as far as that is there.
+func (r *row) want(from, to int) {
+	if from < r.have.at || to > r.have.end {
+		r.read(max(from, 0), min(to, len(r.text)))
+	}
+}
+
+// read has a part of the line read, and the blocks that it is in.
+func (r *row) read(from, to int) {
+	if r.of == nil || from >= to {
+		return
+	}
+	begin, end := (r.begin+from)/blockSize*blockSize, ((r.begin+to-1)/blockSize+1)*blockSize
+	r.of.pieces.want(r.begin+from, r.begin+to)
+	r.have = span{begin - r.begin, end - r.begin}
+}
+
 // maxRows bounds the lines whose places are remembered.
 const maxRows = 1 << 12
 
-// offset returns the offset of a column. ok is false if the line is shorter.
+// offset returns the offset of a column, and has the text on both of its sides read. ok is false if the line is shorter.
 func (r *row) offset(column int) (offset int, ok bool) {
 	if column > len(r.text) || r.before == nil {
+		r.want(column-1, column+1)
 		return column, column <= len(r.text)
 	}
 	k := max(sort.Search(len(r.before), func(i int) bool { return int(r.before[i]) > column })-1, 0)
 	at, i := int(r.before[k]), k*step
-	for i < len(r.text) && !utf8.RuneStart(r.text[i]) { // it was counted at its begin
+	stop := min(i+step+utf8.UTFMax, len(r.text)) // the next step has more units before it
+	r.want(i-1, stop+1)
+	for i < stop && !utf8.RuneStart(r.text[i]) { // it was counted at its begin
 		i++
 	}
-	for i < len(r.text) && at < column {
+	for i < stop && at < column {
 		_, size := utf8.DecodeRune(r.text[i:])
 		at++
 		if size == 4 {
@@ -213,7 +274,10 @@ func (c *code) choose(f *found, line, column int) bool {
 	offset, ok := r.offset(column)
 	_, begin := f.generated(f.index)
 	from, is := r.offset(begin)
-	if !ok || !is || from > offset || !bytes.ContainsAny(r.text[from:offset], separators) && !callsFunction(r.text, from, offset) {
+	if !ok || !is || from > offset {
+		return true
+	}
+	if r.want(from, offset); !bytes.ContainsAny(r.text[from:offset], separators) && !callsFunction(r.text, from, offset) {
 		return true
 	}
 	next, sure := f.next(line, column)
@@ -222,9 +286,11 @@ func (c *code) choose(f *found, line, column int) bool {
 	}
 	if next >= 0 && offset < len(r.text) && inWord(r.text[offset]) {
 		_, begin = f.generated(next)
-		if to, ok := r.offset(begin); ok && to >= offset && !bytes.ContainsAny(r.text[offset:to], separators) {
-			f.index, f.moved = next, true
-			return true
+		if to, ok := r.offset(begin); ok && to >= offset {
+			if r.want(offset, to); !bytes.ContainsAny(r.text[offset:to], separators) {
+				f.index, f.moved = next, true
+				return true
+			}
 		}
 	}
 	return false

@@ -13,6 +13,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -65,6 +66,10 @@ type Script struct {
 	// unnamed is set if the script is at the log's path, and the map beside it, but nothing in the script speaks of a map; or if the map is
 	// elsewhere, and nothing but the name is the log's.
 	unnamed bool
+	// from and to are the lines of the map that are the script's, if it is a module of a RAM bundle; 0 for other scripts.
+	from, to int
+	// part is set if the script is a module or a segment of one, which has no map of its own.
+	part bool
 	// code is that of the script, nil if it is not here.
 	code *code
 	// generated are the scripts that sources of the map are, by their paths in frames; nil for those that are none.
@@ -101,6 +106,11 @@ func New(opt Options) *Maps { return &Maps{opt: opt, known: map[string]*entry{}}
 func (m *Maps) Script(ctx context.Context, name string) *Script {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	return m.remembered(ctx, name)
+}
+
+// remembered is Script for a caller that has locked the maps.
+func (m *Maps) remembered(ctx context.Context, name string) *Script {
 	if e := m.known[name]; e != nil && e.current() {
 		return e.script
 	}
@@ -139,9 +149,11 @@ func (m *Maps) find(ctx context.Context, name string) *Script {
 	below := m.places(ctx)
 	if name == Bundle {
 		var all []string
-		for script, at := range below {
-			if isBundle(script) {
-				all = append(all, at...)
+		for script, of := range below {
+			if isBundle(strings.TrimSuffix(script, ".js")) {
+				for _, one := range of {
+					all = append(all, one.at)
+				}
 			}
 		}
 		slices.Sort(all)
@@ -152,6 +164,12 @@ func (m *Maps) find(ctx context.Context, name string) *Script {
 		return nil
 	}
 	base := words[len(words)-1]
+	if segment, module, ok := moduleName(name); ok && len(below[base]) == 0 {
+		if len(below) == 0 {
+			return nil
+		}
+		return m.remembered(ctx, Bundle).module(segment, module)
+	}
 	s := m.one(nearest(words, below[base]), "a script named "+base)
 	if s == nil || s.isSource(words, strings.Contains(name, "://")) || s.code != nil && s.code.differs(file) {
 		return nil
@@ -163,6 +181,46 @@ func (m *Maps) find(ctx context.Context, name string) *Script {
 
 // Bundle is the name of the script of an app of React Native whose frames do not name it: the only bundle below the places.
 const Bundle = "bundle"
+
+// moduleName returns which part of a RAM bundle a script is by its name: `12.js` is a module, `seg-3.js` a segment, and `seg-3_12.js` a module
+// of one. segment is "" for the bundle itself, and module −1 for a whole segment.
+func moduleName(name string) (segment string, module int, ok bool) {
+	name, ok = strings.CutSuffix(name, ".js")
+	if !ok {
+		return "", 0, false
+	}
+	number := name
+	if rest, is := strings.CutPrefix(name, "seg-"); is {
+		var in bool
+		if segment, number, in = strings.Cut(rest, "_"); !in {
+			_, err := strconv.ParseUint(segment, 10, 31)
+			return segment, -1, err == nil
+		}
+	}
+	n, err := strconv.ParseUint(number, 10, 31)
+	return segment, int(n), err == nil
+}
+
+// module returns the script that is a part of a RAM bundle, nil if there is none. Only its name says that it is one.
+func (s *Script) module(segment string, number int) *Script {
+	if s == nil {
+		return nil
+	}
+	of := &Script{m: s.m, maps: s.maps, path: s.path, files: s.files, unnamed: true, part: true}
+	if segment != "" {
+		if of.m = s.m.segments[segment]; of.m == nil {
+			return nil
+		}
+	}
+	if number < 0 {
+		return of
+	}
+	var ok bool
+	if of.from, of.to, ok = of.m.module(number); !ok {
+		return nil
+	}
+	return of
+}
 
 // isEngines reports whether a name is that of a script of Node.js itself, or of one that a bundler evaluates in a script of its own.
 func isEngines(name string) bool {
@@ -208,14 +266,15 @@ func pathWords(path string) []string {
 const packages = "node_modules"
 
 // nearest returns the maps among some, of scripts of one name, whose paths agree with that of a script in most of their last directories. In a
-// package, those down to the package must agree, and outside of one it is no map of a package.
-func nearest(script []string, maps []string) (found []string) {
+// package, those down to the package must agree, and outside of one it is no map of a package, unless the user has named that one.
+func nearest(script []string, maps []mapFile) (found []string) {
 	most := 0
 	below := slices.Index(script, packages)
-	for _, at := range maps {
+	for _, of := range maps {
+		at := of.at
 		n := agreeing(script, scriptWords(at))
-		switch inside := slices.Contains(pathWords(at), packages); {
-		case below < 0 && inside, below >= 0 && n < len(script)-lastIndexOf(script, packages)-1:
+		switch {
+		case below < 0 && of.packaged, below >= 0 && n < len(script)-lastIndexOf(script, packages)-1:
 			continue
 		case n > most:
 			most, found = n, nil
@@ -300,7 +359,9 @@ func (m *Map) same(other *Map) bool {
 	if m.DebugID != "" || other.DebugID != "" {
 		return m.DebugID == other.DebugID
 	}
-	return len(m.sections)+len(other.sections) == 0 && bytes.Equal(m.mappings, other.mappings) && slices.Equal(m.sources, other.sources)
+	m.pieces.want(0, len(m.mappings))
+	other.pieces.want(0, len(other.mappings))
+	return len(m.sections)+len(other.sections) == 0 && !m.text.lost.Load() && !other.text.lost.Load() && bytes.Equal(m.mappings, other.mappings) && slices.Equal(m.sources, other.sources)
 }
 
 // mapEnd ends the name of a map.
@@ -326,7 +387,7 @@ func pathOf(name string) string {
 // places returns the paths of the maps below the places, by the name of their script. It returns nil as long as these are searched for the
 // first time: a tree on a slow disk must not hold the log. A build may write more of them, so that they are searched again, seldom, while
 // what was found counts.
-func (m *Maps) places(ctx context.Context) map[string][]string {
+func (m *Maps) places(ctx context.Context) map[string][]mapFile {
 	if len(m.opt.Places) == 0 {
 		return nil
 	}
@@ -358,16 +419,32 @@ func (m *Maps) places(ctx context.Context) map[string][]string {
 
 // search is what was found below the places, when that ended, and how long it took.
 type search struct {
-	below map[string][]string
+	below map[string][]mapFile
 	at    time.Time
 	took  time.Duration
 }
 
+// mapFile is a map below a place. packaged is set if it is of a package of what the place has, and not of the package that the place is.
+type mapFile struct {
+	at       string
+	packaged bool
+}
+
+// hasPackages reports whether a directory is that of the packages of a program, or of those of one scope.
+func hasPackages(place string) bool {
+	if all, err := filepath.Abs(place); err == nil {
+		place = all
+	}
+	last := filepath.Base(place)
+	return last == packages || strings.HasPrefix(last, "@") && filepath.Base(filepath.Dir(place)) == packages
+}
+
 // search looks for maps below the places.
 func (m *Maps) search(to chan<- *search) {
-	begin, below := time.Now(), map[string][]string{}
+	begin, below := time.Now(), map[string][]mapFile{}
 	files := 0
 	for _, place := range m.opt.Places {
+		all := hasPackages(place)
 		err := filepath.WalkDir(place, func(at string, d fs.DirEntry, err error) error {
 			if err != nil {
 				return nil // it is said by who looks for other files
@@ -379,7 +456,8 @@ func (m *Maps) search(to chan<- *search) {
 				return errEnough
 			}
 			if script, ok := strings.CutSuffix(d.Name(), mapEnd); ok && isScript(script) && d.Type().IsRegular() {
-				below[script] = append(below[script], at)
+				in, err := filepath.Rel(place, at)
+				below[script] = append(below[script], mapFile{at, all || err != nil || slices.Contains(pathWords(in), packages)})
 			}
 			return nil
 		})
@@ -514,15 +592,12 @@ func (m *Maps) script(of *Map, at, script string, look *symsrc.Watch, changed ti
 		files: &symsrc.Files{Debug: at, DebugStatus: symsrc.OK, ElfStatus: symsrc.OK, Unverified: true, Changed: changed}}
 	s.files.Watch = symsrc.NewWatch(func() bool { return look.Look() || s.changed() })
 	s.files.Text = s.text
-	var text []byte
-	if info, err := os.Stat(script); err == nil && info.Mode().IsRegular() && info.Size() <= maxScript {
-		text, _ = os.ReadFile(script) // without it, less is known
-	}
-	if text == nil || bytes.HasPrefix(text, byteCode) {
+	var id string
+	if s.code, id = openCode(script, m.opt.Kept); s.code == nil {
 		return s
 	}
-	s.code, s.file = newCode(text), script
-	switch id := debugID(text); {
+	s.file = script
+	switch {
 	case id != "" && of.DebugID != "" && id != of.DebugID:
 		s.files = refused(s.files, at+" has debug ID "+of.DebugID+", and "+script+" has "+id)
 	case !s.code.holds(of):
@@ -572,6 +647,9 @@ func (s *Script) below(source string) string { return Below(filepath.ToSlash(s.p
 
 // size returns how many bytes of memory a script takes, about.
 func (s *Script) size() (n int) {
+	if s.part {
+		return 0 // that of the bundle
+	}
 	s.m.each(func(m *Map) { n += len(m.mappings) + len(m.points) + len(m.sorted)*24 })
 	if s.code != nil {
 		n += len(s.code.text)
@@ -601,6 +679,9 @@ func watch(paths ...string) (look *symsrc.Watch, changed time.Time) {
 
 // byteCode begins a file of Hermes' byte code, whose places are offsets (MAGIC in its include/hermes/BCGen/HBC/BytecodeFileFormat.h).
 var byteCode = []byte("\xc6\x1f\xbc\x03\xc1\x03\x19\x1f")
+
+// ramBundle begins a bundle whose modules are loaded one by one (MAGIC_RAM_BUNDLE_NUMBER in Metro's magic-number.js).
+var ramBundle = []byte("\xe5\xd1\x0b\xfb")
 
 // lastIndex is bytes.LastIndex, which has no vector search.
 func lastIndex(text, word []byte) int {
@@ -710,6 +791,7 @@ func (s *Script) besideSource(file string) *Script {
 	if of == nil || of.code == nil || of.path == s.path {
 		return nil
 	}
+	of.code.pieces.want(0, len(of.code.text))
 	switch content, ok := s.content(filepath.ToSlash(file)); {
 	case !ok:
 		of.unnamed = true
@@ -721,10 +803,27 @@ func (s *Script) besideSource(file string) *Script {
 
 // at returns the answer of the script's own map.
 func (s *Script) at(offset uint64) symsrc.Answer {
+	a := s.read(offset)
+	if s.m.text.lost.Load() || s.code != nil && s.code.pieces != nil && s.code.pieces.of.lost.Load() { // what was read may be of two builds
+		s.files.Watch.Look()
+		return symsrc.Answer{Files: refused(s.files, "the script or its map has changed since the first frame of it")}
+	}
+	return a
+}
+
+// read is at for files that have not changed.
+func (s *Script) read(offset uint64) symsrc.Answer {
 	a := symsrc.Answer{Files: s.files}
 	line, column := Unpack(offset)
 	if s.files.DebugStatus != symsrc.OK {
 		return a
+	}
+	if s.to > 0 {
+		if line >= s.to-s.from {
+			a.Files = refused(s.files, "the module has no such line in the map")
+			return a
+		}
+		line += s.from
 	}
 	if s.code != nil {
 		r, ok := s.code.row(line)

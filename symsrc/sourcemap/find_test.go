@@ -1,11 +1,13 @@
 package sourcemap
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -105,6 +107,48 @@ func TestScript(t *testing.T) {
 				t.Errorf("a line that is not there is from %+v", a.Frames)
 			}
 		})
+	}
+}
+
+// TestPackagePlace holds that the map of a package is that of a script outside of packages only if the user has named the package: from
+// within it, or from elsewhere.
+func TestPackagePlace(t *testing.T) {
+	dir := t.TempDir()
+	for _, p := range []string{"node_modules/p", "node_modules/@s/p"} {
+		path := filepath.Join(dir, p, "dist/main.js.map")
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(`{"version":3,"sources":["`+p+`.ts"],"names":[],"mappings":"AAMA"}`), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		place, within, script string
+		found                 bool
+	}{
+		{"node_modules/p", "", "/srv/p/dist/main.js", true},
+		{".", "node_modules/p", "/srv/p/dist/main.js", true},
+		{"..", "node_modules/p/dist", "/srv/p/dist/main.js", true},
+		{"node_modules/p/dist/main.js.map", "", "/srv/p/dist/main.js", true},
+		{"node_modules/@s/p", "", "/srv/p/dist/main.js", true},
+		{"node_modules/p", "", "/srv/node_modules/p/dist/main.js", true},
+		{"node_modules/p", "", "/srv/node_modules/q/dist/main.js", false},
+		{"node_modules", "", "/srv/p/dist/main.js", false},
+		{".", "node_modules", "/srv/p/dist/main.js", false},
+		{"node_modules/@s", "", "/srv/p/dist/main.js", false},
+		{".", "node_modules/@s", "/srv/p/dist/main.js", false},
+		{".", "", "/srv/p/dist/main.js", false},
+	} {
+		place := c.place
+		if c.within != "" {
+			t.Chdir(filepath.Join(dir, c.within))
+		} else {
+			place = filepath.Join(dir, place)
+		}
+		if got := New(Options{Places: []string{place}}).Script(context.Background(), c.script); (got != nil) != c.found {
+			t.Errorf("%s in %q, %s: found %v", c.place, c.within, c.script, got != nil)
+		}
 	}
 }
 
@@ -241,5 +285,73 @@ func TestComposedCircle(t *testing.T) {
 		if a := s.At(Pack(0, 0)); len(a.Frames) != 1 {
 			t.Errorf("%s: %+v", name, a.Frames)
 		}
+	}
+}
+
+// TestRAMBundle compares the places of frames in the modules of a RAM bundle and of its segment with those that metro-symbolicate prints. The
+// map is Metro 0.84.6's, without its own modules, and again as that of a segment; the frames are those of V8 in the bundle's modules.
+func TestRAMBundle(t *testing.T) {
+	read := func(name string) []string {
+		text, err := os.ReadFile(filepath.Join("testdata/ram", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Split(strings.TrimSpace(string(text)), "\n")
+	}
+	maps := New(Options{Places: []string{"testdata/ram"}})
+	at := func(script string, line, column int) symsrc.Answer {
+		if s := maps.Script(context.Background(), script); s != nil {
+			return s.At(Pack(uint32(line-1), uint32(column-1)))
+		}
+		return symsrc.Answer{}
+	}
+	want := read("metro.txt")
+	for i, fr := range read("frames.txt") {
+		_, place, _ := strings.Cut(fr, "@")
+		var line, column int
+		fields := strings.Split(place, ":")
+		if _, err := fmt.Sscan(fields[1], &line); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := fmt.Sscan(fields[2], &column); err != nil {
+			t.Fatal(err)
+		}
+		a := at(fields[0], line, column)
+		if len(a.Frames) != 1 || !a.Frames[0].Unverified {
+			t.Fatalf("%s: %+v", fr, a)
+		}
+		_, its, _ := strings.Cut("@"+strings.TrimPrefix(want[i], "@"), "@")
+		if got := fmt.Sprintf("%s:%d:%s", a.Frames[0].File, a.Frames[0].Line, a.Frames[0].Func); got != its {
+			t.Errorf("%s is at %s, metro-symbolicate has %s", fr, got, its)
+		}
+	}
+	// What is behind the end of a module is not in the next one, and what has no module in none.
+	for _, c := range []struct {
+		script string
+		line   int
+	}{{"0.js", 14}, {"0.js", 19}, {"3.js", 12}, {"1.js", 6}, {"4.js", 6}, {"seg-7_1.js", 6}, {"seg-8.js", 189}, {"seg-8_3.js", 6}, {"seg-.js", 6}, {"+3.js", 6}, {"dist/3.js", 6}} {
+		if a := at(c.script, c.line, 22); len(a.Frames) > 0 {
+			t.Errorf("%s:%d is at %+v", c.script, c.line, a.Frames)
+		}
+	}
+	// Of a chunk that has a map of its own, that counts.
+	dir := t.TempDir()
+	for name, text := range map[string]string{"main.jsbundle.map": strings.Join(read("main.jsbundle.map"), "\n"),
+		"3.js.map": `{"version":3,"sources":["a.ts"],"names":[],"mappings":";;;;;AAMA"}`} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	maps = New(Options{Places: []string{dir}})
+	if got := fileOf(at("3.js", 6, 1)); got != filepath.ToSlash(filepath.Join(dir, "a.ts")) {
+		t.Errorf("a chunk is from %s", got)
+	}
+	// The bundle beside the map is no text of a script.
+	if err := os.WriteFile(filepath.Join(dir, "main.jsbundle"), append(bytes.Clone(ramBundle), "text"...), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	maps = New(Options{Places: []string{dir}})
+	if a := at("0.js", 6, 18); len(a.Frames) != 1 || a.Frames[0].File != "/app/index.js" {
+		t.Errorf("beside the bundle, a module is from %+v", a)
 	}
 }

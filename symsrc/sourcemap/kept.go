@@ -1,7 +1,10 @@
 package sourcemap
 
 import (
+	"bytes"
 	"encoding/binary"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -11,9 +14,9 @@ import (
 const indexMagic = "qss-filter source map 1\n"
 
 // encode returns the index of a map. ok is false if the map has none: its mappings are not in the file as they are used, as
-// those of hermesc.
+// those of hermesc; or it is of a RAM bundle, as hardly any app has one.
 func (m *Map) encode() (index []byte, ok bool) {
-	ok = true
+	ok = len(m.offsets)+len(m.segments) == 0
 	m.each(func(m *Map) {
 		ok = ok && m.sorted == nil && !m.compiled && (m.mapped != span{} || len(m.mappings) == 0)
 	})
@@ -66,6 +69,76 @@ func (t *text) decode(index []byte) (m *Map, ok bool) {
 	r := indexReader{rest: index[len(indexMagic):], size: int(t.info.Size())}
 	m = r.read(t, 0)
 	return m, !r.bad && len(r.rest) == 0
+}
+
+// The index of a script has what finding its lines takes: its debug ID, the lengths of its lines, and row.before of those that code.long has.
+const codeMagic = "qss-filter script 1\n"
+
+// encode returns the index of code that states a debug ID.
+func (c *code) encode(id string) []byte {
+	b := []byte(codeMagic)
+	number := func(v int) { b = binary.AppendUvarint(b, uint64(v)) }
+	number(len(id))
+	b = append(b, id...)
+	number(len(c.starts))
+	long := map[int][]uint32{}
+	for n, start := range c.starts {
+		line, _ := c.line(n)
+		if n > 0 {
+			number(int(start - c.starts[n-1]))
+		}
+		if len(line) <= step {
+			continue
+		}
+		if before := unitsBefore(line); before != nil {
+			long[n] = before
+		}
+	}
+	number(len(long))
+	for _, n := range slices.Sorted(maps.Keys(long)) {
+		number(n)
+		for i, before := range long[n][1:] {
+			number(int(before - long[n][i]))
+		}
+	}
+	return b
+}
+
+// decodeCode returns the code of an index of the text, which is read when it is wanted. ok is false for what is no such index.
+func (t *text) decodeCode(index []byte) (c *code, id string, ok bool) {
+	rest, ok := bytes.CutPrefix(index, []byte(codeMagic))
+	if !ok {
+		return nil, "", false
+	}
+	size := int(t.info.Size())
+	r := indexReader{rest: rest, size: size}
+	id = string(r.bytes(r.number(len(r.rest))))
+	c = &code{pieces: t.piecesOf(span{0, size}), wide: map[int][]uint32{}, long: map[int][]uint32{}}
+	c.text = c.pieces.data
+	c.starts = make([]uint32, r.number(len(r.rest)))
+	for i, at := 1, 0; i < len(c.starts); i++ {
+		length := r.number(size - at)
+		r.bad = r.bad || length == 0 // it has its end
+		at += length
+		c.starts[i] = uint32(at)
+	}
+	long := r.number(len(r.rest))
+	if r.bad || len(c.starts) == 0 {
+		return nil, "", false
+	}
+	for range long {
+		n := r.number(len(c.starts))
+		line, is := c.line(n)
+		if !is || len(line) <= step || r.bad {
+			return nil, "", false
+		}
+		before := make([]uint32, (len(line)+step-1)/step)
+		for i := range before[1:] {
+			before[i+1] = before[i] + uint32(r.number(2*step))
+		}
+		c.long[n] = before
+	}
+	return c, id, !r.bad && len(r.rest) == 0
 }
 
 // indexReader reads an index of a text of that many bytes. What it reads is of no use once bad is set.

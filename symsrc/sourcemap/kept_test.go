@@ -1,7 +1,10 @@
 package sourcemap
 
 import (
+	"bytes"
+	"context"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -76,13 +79,8 @@ func TestKept(t *testing.T) {
 		if !ok {
 			t.Fatal("the index is not read")
 		}
-		f, err := os.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		if err := again.readMappings(f); err != nil || answers(again) != answers(want) {
-			t.Fatalf("%s from the index: %v: it says something else", name, err)
+		if again.readMappings(); answers(again) != answers(want) {
+			t.Fatalf("%s from the index: it says something else", name)
 		}
 		for cut := range len(first) {
 			if _, ok := of.decode(first[:cut]); ok {
@@ -108,20 +106,148 @@ func FuzzIndex(f *testing.F) {
 	}
 	index, _ := m.encode()
 	f.Add(index, uint16(0), uint16(30))
+	f.Add(newCode([]byte("a\n"+strings.Repeat("é", step))).encode("id"), uint16(1), uint16(4000))
 	info, err := os.Stat("testdata/scripts/flat.min.js.map")
 	if err != nil {
 		f.Fatal(err)
 	}
-	file, err := os.Open("testdata/scripts/flat.min.js.map")
-	if err != nil {
-		f.Fatal(err)
-	}
-	defer file.Close()
 	f.Fuzz(func(t *testing.T, index []byte, line, column uint16) {
-		of := &text{path: file.Name(), info: info}
-		m, ok := of.decode(index)
-		if ok && m.readMappings(file) == nil {
+		of := &text{path: "testdata/scripts/flat.min.js.map", info: info}
+		if m, ok := of.decode(index); ok {
+			m.readMappings()
 			m.At(int(line), int(column))
 		}
+		if c, _, ok := of.decodeCode(index); ok {
+			if r, ok := c.row(int(line)); ok {
+				r.offset(int(column))
+			}
+		}
 	})
+}
+
+// TestKeptCode holds that code says the same of its places when its index is kept, of which only pieces are read, and that a damaged one is
+// not used.
+func TestKeptCode(t *testing.T) {
+	var script strings.Builder
+	rng := rand.New(rand.NewPCG(3, 4))
+	for _, length := range []int{0, 10, step, step + 1, 3*step - 1, 100_000, 7, 150_000} {
+		for of := []string{"a", "bc;", "é", "中(", "🎉", "xyz.", "\xff"}[:3+rng.IntN(4)]; length > 0; length-- {
+			script.WriteString(of[rng.IntN(len(of))])
+		}
+		script.WriteByte('\n')
+	}
+	script.WriteString(strings.Repeat("ascii,", 20_000) + "\n//# debugId=AB\n")
+	path := filepath.Join(t.TempDir(), "main.js")
+	if err := os.WriteFile(path, []byte(script.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := newCode([]byte(script.String()))
+	index := want.encode("ab")
+	open := func() *code {
+		c, id, ok := (&text{path: path, info: info}).decodeCode(index)
+		if !ok || id != "ab" {
+			t.Fatalf("the index is not read: %q", id)
+		}
+		return c
+	}
+	for range 50 {
+		c := open()
+		for range 20 {
+			n := rng.IntN(len(want.starts))
+			r, ok := c.row(n)
+			same, _ := want.row(n)
+			if !ok || len(r.text) != len(same.text) {
+				t.Fatalf("line %d has %d bytes, want %d", n, len(r.text), len(same.text))
+			}
+			for range 8 {
+				column := rng.IntN(len(same.text) + 2)
+				at, ok := r.offset(column)
+				wantAt, wantOK := same.offset(column)
+				if at != wantAt || ok != wantOK || parts(r.text, at) != parts(same.text, wantAt) {
+					t.Fatalf("%d:%d is at %d, %v, want %d, %v", n, column, at, ok, wantAt, wantOK)
+				}
+				from := rng.IntN(len(r.text) + 1)
+				to := from + rng.IntN(len(r.text)-from+1)
+				if r.want(from, to); !bytes.Equal(r.text[from:to], same.text[from:to]) {
+					t.Fatalf("line %d has another text from %d to %d", n, from, to)
+				}
+			}
+		}
+	}
+	for cut := range len(index) {
+		if _, _, ok := (&text{path: path, info: info}).decodeCode(index[:cut]); ok {
+			t.Fatalf("an index of %d bytes is whole with %d", len(index), cut)
+		}
+	}
+}
+
+// TestKeptChanged holds that frames of a large script, whose index is kept, have the places of the map that is there: those of the first
+// frame's files if nothing has changed, and otherwise none until the files are opened again.
+func TestKeptChanged(t *testing.T) {
+	dir := t.TempDir()
+	cache := filepath.Join(dir, "cache")
+	if err := os.Mkdir(cache, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	kept := diskcache.NewKept(cache)
+	script := filepath.Join(dir, "main.js")
+	old := time.Now().Add(-time.Hour)
+	build := func(source string, at time.Time) {
+		t.Helper()
+		var code, mappings strings.Builder
+		for i := range 100_000 {
+			code.WriteString("call(a);")
+			mappings.WriteString([]string{"AAAA", ",QACA"}[min(i, 1)])
+		}
+		for name, text := range map[string]string{script: code.String() + "\n//# sourceMappingURL=main.js.map\n",
+			script + ".map": `{"version":3,"sources":["` + source + `"],"names":[],"mappings":"` + mappings.String() + `"}`} {
+			if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chtimes(name, at, at); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	build("a.ts", old)
+	place := func(s *Script, call int) string {
+		a := s.At(Pack(0, uint32(call*8)))
+		if len(a.Frames) == 0 {
+			return a.Files.Note
+		}
+		return fmt.Sprint(filepath.Base(a.Frames[0].File), ":", a.Frames[0].Line)
+	}
+	for i := range 2 {
+		s := New(Options{Kept: kept}).Script(context.Background(), script)
+		if s == nil {
+			t.Fatal("no map")
+		}
+		for _, call := range []int{0, 77_777, 99_999} {
+			if got := place(s, call); got != fmt.Sprint("a.ts:", call+1) {
+				t.Errorf("call %d is at %s", call, got)
+			}
+		}
+		if i == 0 {
+			time.Sleep(2100 * time.Millisecond) // the times of younger files identify none
+		}
+	}
+	maps := New(Options{Kept: kept})
+	s := maps.Script(context.Background(), script)
+	if s.code.pieces == nil || s.m.pieces == nil {
+		t.Fatal("the indexes are not used")
+	}
+	if got := place(s, 5); got != "a.ts:6" {
+		t.Errorf("the first frame is at %s", got)
+	}
+	build("b.ts", old.Add(time.Minute))
+	if got := place(s, 60_000); !strings.Contains(got, "has changed") {
+		t.Errorf("after a build, a frame is at %s", got)
+	}
+	if got := place(maps.Script(context.Background(), script), 60_000); got != "b.ts:60001" {
+		t.Errorf("after a build, a frame is at %s", got)
+	}
 }

@@ -292,6 +292,9 @@ func (m *Map) near(line, column int32, space []segment) []segment {
 	if at > end {
 		return nil // an index that is none of these mappings
 	}
+	if m.pieces.want(at, end); m.text.lost.Load() {
+		return nil
+	}
 	_, all, err := s.run(m.mappings, at, end, append(space[:0], first))
 	if err != nil {
 		return nil // they were checked

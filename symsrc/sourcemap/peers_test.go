@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"qss-filter/symsrc"
 )
 
 // TestPositions compares where positions come from with what @jridgewell/trace-mapping has said, for maps that esbuild and terser have made
@@ -81,7 +83,7 @@ func TestFunctions(t *testing.T) {
 
 // FuzzParse holds that a map of any content ends in time, and that no position of it is a panic.
 func FuzzParse(f *testing.F) {
-	for _, pattern := range []string{"testdata/spec/*.map", "testdata/metro/*.map"} {
+	for _, pattern := range []string{"testdata/spec/*.map", "testdata/metro/*.map", "testdata/ram/*.map"} {
 		paths, _ := filepath.Glob(pattern)
 		for _, path := range paths {
 			if text, err := os.ReadFile(path); err == nil && len(text) < 4<<10 {
@@ -96,6 +98,15 @@ func FuzzParse(f *testing.F) {
 		}
 		if o, ok := m.At(int(line), int(column)); ok && (o.Line < 1 || o.Column < 0) {
 			t.Errorf("%+v", o)
+		}
+		for _, segment := range []string{"", "7"} {
+			part := (&Script{m: m, files: &symsrc.Files{DebugStatus: symsrc.OK}}).module(segment, int(column))
+			if part == nil {
+				continue
+			}
+			if a := part.At(Pack(uint32(line), 17)); len(a.Frames) > 0 && a.Frames[0].Line < 1 {
+				t.Errorf("%+v", a)
+			}
 		}
 	})
 }

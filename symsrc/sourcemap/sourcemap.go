@@ -15,6 +15,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -39,11 +40,16 @@ type Map struct {
 	DebugID string
 	// sections are the maps of an index map, in the order of their places. The other fields are empty then.
 	sections []section
+	// offsets are the lines at which the modules of a RAM bundle begin, by their numbers, −1 for those that are not there; and segments are the
+	// maps of its other parts, by their names in frames. They are nil for other bundles.
+	offsets  []int
+	segments map[string]*Map
 	sources  []string
 	ignored  []int // the sources that are not the program's own
 	compiled bool  // it is of hermesc, from generated code to its byte code
 	mappings []byte
-	mapped   span // where these are in the text; nowhere if they were escaped there
+	mapped   span    // where these are in the text; nowhere if they were escaped there
+	pieces   *pieces // what is read of them when it is wanted, nil if they are there
 	points   points
 	sorted   []segment // in place of both, where mappings are not in order
 	// contents and functions are where the text has the content of each source, and what Metro says of its functions.
@@ -116,6 +122,7 @@ func (t *text) parse(data []byte, at span, depth int) (*Map, error) {
 			return nil, fmt.Errorf("%s is not a string", name)
 		}
 	}
+	m.readModules(data, fields, depth)
 	if list, ok := fields["sections"]; ok {
 		if _, both := fields["mappings"]; both {
 			return nil, errors.New("both sections and mappings")
@@ -199,6 +206,56 @@ func join(below *string, source string) string {
 		return root + source
 	}
 	return root + "/" + source
+}
+
+// readModules reads what Metro adds to the map of a RAM bundle. What is no list of lines and no map is left out.
+func (m *Map) readModules(data []byte, fields map[string]span, depth int) {
+	var offsets []*int
+	if at, ok := fields["x_facebook_offsets"]; ok && json.Unmarshal(at.of(data), &offsets) == nil {
+		for _, line := range offsets[:min(len(offsets), maxSections)] {
+			first := -1
+			if line != nil {
+				first = *line
+			}
+			m.offsets = append(m.offsets, first)
+		}
+	}
+	at, ok := fields["x_facebook_segments"]
+	if !ok || depth >= maxDepth {
+		return
+	}
+	segments, err := fieldsOf(data, at, nil)
+	if err != nil || len(segments) > maxSections {
+		return
+	}
+	for name, at := range segments {
+		of, err := m.text.parse(data, at, depth+1)
+		if err != nil {
+			continue
+		}
+		if m.segments == nil {
+			m.segments = map[string]*Map{}
+		}
+		m.segments[name] = of
+	}
+}
+
+// module returns the first line of a module of a RAM bundle, and the one after its last. ok is false if it is not there.
+func (m *Map) module(number int) (from, to int, ok bool) {
+	if number < 0 || number >= len(m.offsets) || m.offsets[number] < 0 {
+		return 0, 0, false
+	}
+	from, to = m.offsets[number], math.MaxInt32
+	for i, line := range m.offsets {
+		switch {
+		case i == number:
+		case line == from:
+			return 0, 0, false
+		case line > from:
+			to = min(to, line)
+		}
+	}
+	return from, to, true
 }
 
 // readSections reads the maps of an index map.

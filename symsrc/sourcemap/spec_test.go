@@ -58,3 +58,32 @@ func TestSpec(t *testing.T) {
 	}
 	t.Logf("%d maps, %d positions", len(all.Tests), checked)
 }
+
+// TestProposals holds that what proposals add to maps makes no place wrong: within a range of the range mappings, the line is right, and the
+// column that of the range's begin; behind the end of the line a place has none. The maps and the wanted places are those of the standard's
+// tests of that proposal (range-mappings-proposal-tests.json); scopes are those of its nested-scopes.map.
+func TestProposals(t *testing.T) {
+	const scopes = `,"scopes":"BAAA,BFKAA,BFFCC,BCFEE,CFE,CBC,CBA,CBA"}`
+	for _, c := range []struct {
+		text   string
+		places [][4]int // generated line and column, original line and column
+	}{
+		{`{"version":3,"names":[],"sources":["a.js"],"mappings":";CAAA;A","rangeMappings":";B;"`, [][4]int{{1, 1, 0, 0}, {1, 2, 0, 1}, {1, 3, 0, 2}}},
+		{`{"version":3,"names":[],"sources":["a.js"],"mappings":";CAAA,aAAa,EAAG,iBAAoB;A","rangeMappings":";BC;"`,
+			[][4]int{{1, 1, 0, 0}, {1, 2, 0, 1}, {1, 16, 0, 16}, {1, 18, 0, 18}, {1, 35, 0, 36}}},
+		{`{"version":3,"names":[],"sources":["a.js"],"mappings":"CAAA;GACG","rangeMappings":"B;"`, [][4]int{{0, 1, 0, 0}, {0, 7, 0, 6}, {1, 0, 1, 0}, {1, 2, 1, 2}}},
+	} {
+		for _, end := range []string{"}", scopes} {
+			m, err := Parse([]byte(c.text + end))
+			if err != nil {
+				t.Errorf("%s%s: %v", c.text, end, err)
+				continue
+			}
+			for _, p := range c.places {
+				if o, ok := m.At(p[0], p[1]); ok && (o.Source != "a.js" || o.Line != p[2]+1 || o.Column > p[3] || o.Function != "") {
+					t.Errorf("%s%s: %d:%d is %+v, want %d:%d", c.text, end, p[0], p[1], o, p[2]+1, p[3])
+				}
+			}
+		}
+	}
+}

@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"sync"
+	"sync/atomic"
 
 	"qss-filter/symsrc/diskcache"
 	"qss-filter/symsrc/mapped"
@@ -17,6 +19,8 @@ type text struct {
 	data []byte // nil if it is in a file
 	path string
 	info os.FileInfo // of the file as it was
+	// lost is set if it was another one when a piece of it was wanted.
+	lost atomic.Bool
 }
 
 // read returns a part of the text, nil if the file is not the one that it was.
@@ -24,16 +28,74 @@ func (t *text) read(at span) []byte {
 	if t.data != nil {
 		return at.of(t.data)
 	}
-	f, err := os.Open(t.path)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
 	part := make([]byte, at.end-at.at)
-	if _, err := f.ReadAt(part, int64(at.at)); err != nil || t.changed(f) {
+	if !t.readInto(part, at.at) {
 		return nil
 	}
 	return part
+}
+
+// readInto reads the text of a file from an offset on. It returns false if the file is not the one that it was.
+func (t *text) readInto(part []byte, at int) bool {
+	f, err := os.Open(t.path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	_, err = f.ReadAt(part, int64(at))
+	return err == nil && !t.changed(f)
+}
+
+// pieces are a part of a file of which only the blocks that are asked for are read: three frames need little of a large script and its map.
+// They may be used by several goroutines at once.
+type pieces struct {
+	of   *text
+	at   int    // where the part begins in the file
+	data []byte // the part, with zeros for what was not read
+	mu   sync.Mutex
+	have []atomic.Bool // which blocks were read
+	// reads is how often some were. The more it is, the more is read at once: all will be wanted.
+	reads int
+}
+
+// blockSize is how much is read at once.
+const blockSize = 32 << 10
+
+// piecesOf returns a part of the text of a file. Nothing is read yet.
+func (t *text) piecesOf(at span) *pieces {
+	n := at.end - at.at
+	return &pieces{of: t, at: at.at, data: make([]byte, n), have: make([]atomic.Bool, (n+blockSize-1)/blockSize)}
+}
+
+// want reads data[from:to] if that is not there. If the file is not the one that it was, nothing in the data is of use, and the text is lost.
+func (p *pieces) want(from, to int) {
+	if p == nil || from >= to {
+		return
+	}
+	last := (to - 1) / blockSize
+	if from/blockSize == last && p.have[last].Load() {
+		return // without waiting for who reads another one
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i := from / blockSize; i <= last && !p.of.lost.Load(); i++ {
+		if p.have[i].Load() {
+			continue
+		}
+		end := i + 1
+		for most := max(last+1, min(end+p.reads/4, len(p.have))); end < most && !p.have[end].Load(); {
+			end++
+		}
+		p.reads++
+		begin, stop := i*blockSize, min(end*blockSize, len(p.data))
+		if !p.of.readInto(p.data[begin:stop], p.at+begin) {
+			p.of.lost.Store(true)
+			return
+		}
+		for ; i < end; i++ {
+			p.have[i].Store(true)
+		}
+	}
 }
 
 // changed reports whether a file is not the one that it was.
@@ -77,7 +139,8 @@ func openMap(path string, kept *diskcache.Kept) (m *Map, err error) {
 		return parseAll(data, of)
 	}
 	if index, ok := kept.Load(path); ok {
-		if m, ok := of.decode(index); ok && m.readMappings(f) == nil && !of.changed(f) {
+		if m, ok := of.decode(index); ok && !of.changed(f) {
+			m.readMappings()
 			return m, nil
 		}
 	}
@@ -116,8 +179,11 @@ func (t *text) parseFile(f *os.File) (m *Map, err error) {
 	return m, err
 }
 
-// each calls f for the map, or for those of its sections.
+// each calls f for the map, or for those of its sections, and for those of its segments.
 func (m *Map) each(f func(*Map)) {
+	for _, of := range m.segments {
+		of.each(f)
+	}
 	if m.sections == nil {
 		f(m)
 	}
@@ -126,13 +192,10 @@ func (m *Map) each(f func(*Map)) {
 	}
 }
 
-// readMappings reads the mappings that an index lacks.
-func (m *Map) readMappings(f *os.File) (err error) {
+// readMappings has the mappings that an index lacks read as they are wanted.
+func (m *Map) readMappings() {
 	m.each(func(m *Map) {
-		if err == nil {
-			m.mappings = make([]byte, m.mapped.end-m.mapped.at)
-			_, err = f.ReadAt(m.mappings, int64(m.mapped.at))
-		}
+		m.pieces = m.text.piecesOf(m.mapped)
+		m.mappings = m.pieces.data
 	})
-	return err
 }
