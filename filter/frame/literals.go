@@ -64,6 +64,7 @@ var (
 	imageKey    = match.Literal{Text: `"imageOffset":`, When: match.Absolute}
 	metricFirst = match.Literal{Text: `"binaryUUID"`, When: match.Always, Fits: statesMetric}
 	metricKey   = match.Literal{Text: `"offsetIntoBinaryText`, When: match.Always, Fits: statesOffset}
+	bugsnagWord = match.Literal{Text: bugsnagKey, When: match.Always, Fits: statesBugsnag}
 	crashImages = match.Literal{Text: `"binary_images"`, When: match.Absolute}
 	crashFrame  = match.Literal{Text: crashKey, When: match.Absolute, Fits: statesCrash}
 	number      = match.Literal{Text: "#", After: match.Digit, When: match.Renumbering}

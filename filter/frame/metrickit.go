@@ -7,12 +7,15 @@ import (
 	"qss-filter/symsrc"
 )
 
-// offsetKey is in each frame of MetricKit's reports, and metricID before it, often on the line before.
-const offsetKey = `"offsetIntoBinaryTextSegment"`
+// offsetKey is in each frame of MetricKit's reports, and uuidKey before it, often on the line before.
+const (
+	offsetKey = `"offsetIntoBinaryTextSegment"`
+	uuidKey   = `"binaryUUID"`
+)
 
 var (
 	metricMark = []byte(offsetKey)
-	metricID   = []byte(`"binaryUUID"`)
+	metricID   = []byte(uuidKey)
 )
 
 // maxMetricOffset is the end of the offsets in an image. MetricKit of iOS 14 wrote where the image begins in their place.
@@ -23,18 +26,18 @@ const maxMetricOffset = 1 << 31
 //	{"binaryUUID":"4C4C447D-5555-3144-A10B-863C84E8F2C6","offsetIntoBinaryTextSegment":1039,"sampleCount":1,"subFrames":[…]}
 //
 // A frame holds those that called it, so that its object ends after theirs. The first address of a thread that crashed is exact, others are
-// return addresses, but the trees of hangs begin with the outermost function.
+// return addresses, but the trees of hangs begin with the outermost function. Programs that write a tree anew have the members in any order:
+// those between the offset and the UUID may be numbers and strings.
 func readMetricKit(s *Search, line []byte, at, from int, f *Frame) bool {
-	key, id, ok := metricKeyBefore(line, from, at)
-	off, isNumber := metricOffset(line, at)
-	if !s.spend(maxMetricID) || !ok || !isNumber {
+	if !s.spend(maxMetricID) {
 		return false
 	}
-	v, end, ok := scan.Decimal(line, off.Start)
-	if off.End = end; !ok || v >= maxMetricOffset || !endsMember(line, end) {
+	m, ok := metricFrame(line, from, at)
+	if !ok || m.offset >= maxMetricOffset || !endsMember(line, m.whole.End) {
 		return false
 	}
-	*f = Frame{Shape: Member, Whole: span(key, end), BuildID: id, Off: off, Offset: v, Space: symsrc.InImage, Gap: span(end, end), Convention: Either}
+	end := m.whole.End
+	*f = Frame{Shape: Member, Whole: m.whole, BuildID: m.id, Off: m.off, Offset: m.offset, Space: symsrc.InImage, Gap: span(end, end), Convention: Either}
 	f.Done = scan.Has(line, end, metricAnswer)
 	return true
 }
@@ -48,32 +51,81 @@ func endsMember(line []byte, at int) bool {
 // metricAnswer begins the answer after a frame.
 const metricAnswer = `,"` + AnswerKey + `":"`
 
-// metricKeyBefore returns where the key of the UUID begins that belongs to the offset whose key stands at line[at], and the UUID.
-func metricKeyBefore(line []byte, from, at int) (key int, id Span, ok bool) {
+// metricMembers is a frame of MetricKit: from the first to the last of its offset and its UUID.
+type metricMembers struct {
+	whole, id, off Span
+	offset         uint64
+}
+
+// metricFrame returns the frame whose offset's key stands at line[at]. Its UUID stands before it, or else after it.
+func metricFrame(line []byte, from, at int) (m metricMembers, ok bool) {
+	if m.off, ok = metricOffset(line, at); !ok {
+		return m, false
+	}
+	if m.offset, m.off.End, ok = scan.Decimal(line, m.off.Start); !ok {
+		return m, false
+	}
 	low := max(from, at-maxMetricID)
-	i := bytes.LastIndex(line[low:at], metricID)
-	if i < 0 {
-		return 0, id, false
+	if i := bytes.LastIndex(line[low:at], metricID); i >= 0 {
+		key := low + i
+		if m.id, ok = metricValue(line[:at], key); ok && nextMembers(line[:at], m.id.End+1) == at {
+			m.whole = span(key, m.off.End)
+			return m, true
+		}
 	}
-	key = low + i
-	if id, ok = metricValue(line[:at], key); !ok || id.End+1 >= at || line[id.End+1] != ',' {
-		return 0, id, false
+	limit := min(len(line), m.off.End+maxMetricID)
+	if key := nextMembers(line[:limit], m.off.End); scan.Has(line, key, uuidKey) {
+		m.id, ok = metricValue(line, key)
+		m.whole = span(at, m.id.End+1)
+		return m, ok
 	}
-	return key, id, len(bytes.TrimLeft(line[id.End+2:at], " \r\n")) == 0
+	return m, false
+}
+
+// nextMembers goes from the end of a member over the members after it whose values are numbers and strings. It returns where the key of the
+// UUID or the offset of the same frame begins, len(line) if the line ends before that, or -1.
+func nextMembers(line []byte, at int) int {
+	for {
+		at = metricBlanks(line, at)
+		if at >= len(line) || line[at] != ',' {
+			return -1
+		}
+		at = metricBlanks(line, at+1)
+		if at >= len(line) || scan.Has(line, at, uuidKey) || scan.Has(line, at, offsetKey) {
+			return at
+		}
+		if line[at] != '"' {
+			return -1
+		}
+		if at = metricBlanks(line, stringEnd(line, at+1)); at >= len(line) || line[at] != ':' {
+			return -1
+		}
+		if at = metricBlanks(line, at+1); at < len(line) && line[at] == '"' {
+			at = stringEnd(line, at+1)
+			continue
+		}
+		for at < len(line) && (scan.IsDigit(line[at]) || scan.IsLetter(line[at]) || line[at] == '-' || line[at] == '.') {
+			at++
+		}
+	}
+}
+
+// metricBlanks returns where something begins after blanks and the joint of two lines.
+func metricBlanks(line []byte, at int) int {
+	for at < len(line) && (line[at] == ' ' || line[at] == '\t' || line[at] == '\r' || line[at] == '\n') {
+		at++
+	}
+	return at
 }
 
 // metricKit returns where a frame of MetricKit begins and ends, with its answer, if the key at line[at] is that of its offset. Its object has
 // others in it.
 func metricKit(line []byte, at int) (frame Span, ok bool) {
-	off, isNumber := metricOffset(line, at)
-	if !isNumber {
+	m, ok := metricFrame(line, 0, at)
+	if !ok {
 		return frame, false
 	}
-	key, _, ok := metricKeyBefore(line, 0, at)
-	if _, off.End, isNumber = scan.Decimal(line, off.Start); !ok || !isNumber {
-		return frame, false
-	}
-	return span(key, answerEnd(line, off.End)), true
+	return span(m.whole.Start, answerEnd(line, m.whole.End)), true
 }
 
 // answerEnd returns where the answer at line[end] ends, or end if there is none.
@@ -81,12 +133,17 @@ func answerEnd(line []byte, end int) int {
 	if !scan.Has(line, end, metricAnswer) {
 		return end
 	}
-	for end += len(metricAnswer); end < len(line) && line[end] != '"'; end++ {
-		if line[end] == '\\' {
-			end++
+	return stringEnd(line, end+len(metricAnswer))
+}
+
+// stringEnd returns where the string of JSON ends, with its quote, whose inside begins at the place.
+func stringEnd(line []byte, at int) int {
+	for ; at < len(line) && line[at] != '"'; at++ {
+		if line[at] == '\\' {
+			at++
 		}
 	}
-	return min(end+1, len(line))
+	return min(at+1, len(line))
 }
 
 // metricOffset returns where the number begins that is the value of the key at line[at].
@@ -103,7 +160,7 @@ func metricOffset(line []byte, at int) (off Span, ok bool) {
 }
 
 // maxMetricID bounds what stands between the keys of a frame, in bytes.
-const maxMetricID = 128
+const maxMetricID = 256
 
 // metricValue returns the UUID that is the value of the key at line[at].
 func metricValue(line []byte, at int) (id Span, ok bool) {

@@ -34,12 +34,12 @@ var (
 
 // IsObject reports whether a text is an object that is a frame.
 func IsObject(text []byte) bool {
-	if !bytes.Contains(text, []byte(`"`+datadogKey+`":`)) && !bytes.Contains(text, mongoMark) && !bytes.Contains(text, swiftMark) && !bytes.Contains(text, moduleMark) && !bytes.Contains(text, satyrMark) && !bytes.Contains(text, imageMark) {
+	if !bytes.Contains(text, []byte(`"`+datadogKey+`":`)) && !bytes.Contains(text, mongoMark) && !bytes.Contains(text, swiftMark) && !bytes.Contains(text, moduleMark) && !bytes.Contains(text, satyrMark) && !bytes.Contains(text, imageMark) && !bytes.Contains(text, bugsnagMark) {
 		return false
 	}
 	var o scan.Object
 	var f Frame
-	return o.Read(text, 0) && (ofMongo(text, &o, &f) || ofSwift(text, &o, &f) || ofStackwalk(text, &o, &f) || ofSatyr(text, &o, &f) || ofDatadog(text, &o, &f) || ofIPS(text, &o, &f))
+	return o.Read(text, 0) && (ofMongo(text, &o, &f) || ofSwift(text, &o, &f) || ofStackwalk(text, &o, &f) || ofSatyr(text, &o, &f) || ofDatadog(text, &o, &f) || ofIPS(text, &o, &f) || ofBugsnag(text, &o, &f))
 }
 
 // readObject reads the object around line[at] if of says that it is a frame.

@@ -139,6 +139,7 @@ var formats = [...]Format{
 	{"zephyr", " ra: ", 0, "", stopAt(linkColon), readZephyrRISCV, "E:       0: ra: 80000726 [func2+0x30]"},
 	{"zephyr", "mepc: ", 0, "", stopAt(mepcColon), readZephyrRISCV, "E:    mepc: 80000726"},
 	{"metrickit", `"offsetIntoBinaryTextSegment"`, 0, "", stopAt(metricFirst, metricKey), readMetricKit, `{"binaryUUID":"4C4C447D-5555-3144-A10B-863C84E8F2C6","offsetIntoBinaryTextSegment":1039,"sampleCount":1}`},
+	{"bugsnag", bugsnagKey, 0, "", stopAt(bugsnagWord), readBugsnag, `{"frameAddress":"0x104f8c40f","machoLoadAddress":"0x104f8c000","machoUUID":"4C4C447D-5555-3144-A10B-863C84E8F2C6"}`},
 	{"kscrash", crashKey, 0, "", stopAt(crashFrame, crashImages), readKSCrash, `"instruction_addr": 4367123784`},
 	{"perf", "[unknown] (", 0, "", stopAt(unknownWord), readPerfUnknown, "\t           14645 [unknown] (/usr/lib/x.so)"},
 	{"bpftrace", " (/", 0, "", stopAt(pathParen), readBpftrace, "\t55889bb84160 middle+9 (/usr/bin/prog)"},

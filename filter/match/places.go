@@ -23,6 +23,7 @@ var places = map[string]place{
 	"\"build_id_offset\":":         {2, 5},
 	"\"imageOffset\":":             {0, 0},
 	"\"instruction_addr\"":         {0, 0},
+	"\"machoUUID\"":                {0, 0},
 	"\"module_offset\":":           {0, 5},
 	"\"offsetIntoBinaryText":       {11, 0},
 	"\"returnAddress":              {7, 0},
