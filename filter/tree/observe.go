@@ -76,8 +76,14 @@ type logSink struct {
 func (l *logSink) observe(o *print.Observation) {
 	s := l.stackOf(o)
 	functions := o.Functions(&l.single)
-	l.counts.frames.Count(o.Outcome)
 	f := fields{o: o, s: s, id: o.BuildID, failed: o.Outcome != resolve.OK && !named(o)}
+	if o.Thread == any(l.goroutines.thread) && s != nil { // no frame of the filter: it counts none, and tables of frames have none
+		s.frames++
+		l.rebuild(&f, functions)
+		s.next += len(functions)
+		return
+	}
+	l.counts.frames.Count(o.Outcome)
 	l.bar.frame(!o.Outcome.Named())
 	if l.rep.Nameless != nil && !o.Outcome.Named() {
 		l.rep.Nameless(o.Module)

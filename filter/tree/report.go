@@ -138,7 +138,7 @@ func (l *logSink) keep() {
 		l.tables[i].flush(&l.rep.spool)
 		l.tables[i].buf = nil
 	}
-	l.counts.logs, l.counts.withFrames = 1, min(l.counts.frames.Frames, 1)
+	l.counts.logs, l.counts.withFrames = 1, min(l.counts.frames.Frames+l.counts.stacks, 1)
 	l.rep.groups.keep(l)
 	r := l.rep
 	r.mu.Lock()

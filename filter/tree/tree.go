@@ -357,7 +357,7 @@ func (r *run) processLog(ctx context.Context, log *logFile) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if sink.counts.frames.Frames > 0 {
+	if sink.counts.frames.Frames+sink.counts.stacks > 0 {
 		if err := out.commit(); err != nil {
 			return err
 		}
