@@ -148,13 +148,20 @@ func (m *Maps) find(ctx context.Context, name string) *Script {
 	}
 	below := m.places(ctx)
 	if name == Bundle {
-		var all []string
+		var all, javascript []string // the second where the first may be compiled from it
 		for script, of := range below {
-			if isBundle(strings.TrimSuffix(script, ".js")) {
-				for _, one := range of {
-					all = append(all, one.at)
+			to := &all
+			if !isBundle(script) {
+				if to = &javascript; !isBundle(strings.TrimSuffix(script, ".js")) {
+					continue
 				}
 			}
+			for _, one := range of {
+				*to = append(*to, one.at)
+			}
+		}
+		if len(all) == 0 {
+			all = javascript
 		}
 		slices.Sort(all)
 		return m.one(all, "React Native's bundle")
