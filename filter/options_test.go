@@ -43,6 +43,10 @@ func TestSamplesWithOptions(t *testing.T) {
 					if missing := lost(in, out); missing != "" {
 						t.Errorf("%s behind %s, --frames=append: lost %q", name, p.Name, missing)
 					}
+				case "dedupe":
+					if want := filtertest.Run(t, filter.Options{}, in); !strings.Contains(out, "[same as stack") && out != want {
+						t.Errorf("%s behind %s, --dedupe without a stack that comes again: %s", name, p.Name, firstDifference(out, want))
+					}
 				case "lookahead":
 					if want := filtertest.Run(t, filter.Options{}, in); strings.Count(out, "\n") < strings.Count(in, "\n")-strings.Count(in, "{{{m") && out != want {
 						t.Errorf("%s behind %s, --lookahead: %s", name, p.Name, firstDifference(out, want))

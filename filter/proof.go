@@ -79,10 +79,11 @@ func (h *proving) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) 
 	}
 	if passes {
 		if before && h.isText(line) {
-			if out, same := h.f.Skip(dst, line); !same {
-				return out, n
+			out, same := h.f.Skip(dst, line)
+			if same {
+				out = append(out, line...)
 			}
-			return append(dst, line...), n
+			return out, n
 		}
 		return h.f.first(ctx, dst, b, n), n
 	}

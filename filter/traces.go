@@ -63,10 +63,11 @@ func (h *traces) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
 			return out, n
 		}
 		if n = len(line); h.idle(line) {
-			if out, same := h.Skip(dst, line); !same {
-				return out, n
+			out, same := h.Skip(dst, line)
+			if same {
+				out = append(out, line...)
 			}
-			return append(dst, line...), n
+			return out, n
 		}
 	}
 	ends, holds := h.mayHold(ctx, line)
