@@ -18,8 +18,11 @@ func TestSaid(t *testing.T) {
 		"#7 0x40 in <null> <null>":       "",
 		"#0 0x41 (/lib/libc.so.6+0x41)":  "",
 	} {
-		if got := said([]byte(text)); got != want {
+		if got := said([]byte(text), 100); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
+	}
+	if got := said([]byte("#1 0x40 in a_long_name /src/f.c:12"), 18); got != "" {
+		t.Errorf("the beginning of a name is taken for one: %q", got)
 	}
 }

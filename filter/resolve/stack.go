@@ -204,7 +204,7 @@ func (s *Stack) site(text []byte, fr *parse.Frame) site {
 		at.called = !s.interrupted && fr.Convention != frame.Exact && (fr.Num.Empty() || s.sites[last].number+1 == fr.Number)
 	}
 	if fr.Done || fr.Shape == frame.NumberOnly {
-		at.name = said(text[fr.Whole.Start:min(len(text), fr.Whole.End+maxSaid)])
+		at.name = said(text[fr.Whole.Start:], fr.Whole.End-fr.Whole.Start+maxSaid)
 	} else {
 		at.name, at.offset, at.has = parse.SplitHint(fr.HintText)
 	}
@@ -227,13 +227,18 @@ var inWord = []byte(" in ")
 const maxSaid = 4 << 10
 
 // said returns the function of a frame that the log names: `#1 0x40 in f(int) /src/f.c:12`, `#1 0x40 in f (n=1) at f.c:12`, or
-// `#1 0x40 in f src/f.c:12 <application>+0x40`. It is "" if the log names none.
-func said(text []byte) string {
-	_, name, ok := bytes.Cut(text, inWord)
+// `#1 0x40 in f src/f.c:12 <application>+0x40`. It is "" if the log names none, or none that ends within limit bytes.
+func said(text []byte, limit int) string {
+	cut := len(text) > limit
+	_, name, ok := bytes.Cut(text[:min(len(text), limit)], inWord)
 	if !ok {
 		return ""
 	}
-	name = bytes.TrimSpace(name[:endOfName(name)])
+	end := endOfName(name)
+	if cut && end == len(name) {
+		return ""
+	}
+	name = bytes.TrimSpace(name[:end])
 	for i := bytes.LastIndexByte(name, ' '); i >= 0 && isPlace(name[i+1:]); i = bytes.LastIndexByte(name, ' ') {
 		name = bytes.TrimSpace(name[:i])
 	}
