@@ -79,7 +79,7 @@ type Options struct {
 	// only an absolute address; nil where they are not known. What such a list has at an address must be all that a frame
 	// without a process may mean by it. It may be called by several filters at once.
 	Maps func() [][]byte
-	// Listing says how a user gives the mappings of a program that Maps leaves out, for the reasons of frames. It may be "".
+	// Listing says how to name the mappings of a program that Maps leaves out, for the reasons of frames. It may be "".
 	Listing string
 	// Ran reports whether a program that writes the log was seen with the file at that path: it needs no proof then if the log has no build
 	// IDs. It is nil if the filter has started none. It may be called by several filters at once.

@@ -146,7 +146,7 @@ func GoFrame(function, place []byte) (fr symsrc.Frame, ok bool) {
 	return fr, true
 }
 
-// notWritten reports whether nobody has written a function of Go: panic itself, and what the compiler makes of go statements and deferred calls, and
+// notWritten reports whether a function of Go is in no program's source: panic itself, and what the compiler makes of go statements and deferred calls, and
 // cgo of functions that C calls.
 func notWritten(name string) bool {
 	return name == "panic" || strings.Contains(name, ".gowrap") || strings.Contains(name, "._cgoexp")
@@ -289,7 +289,7 @@ func goLibrary(name string) string {
 	return of
 }
 
-// goRow returns the lines of a function as they are written: without the addresses of its frame, which nobody reads.
+// goRow returns the lines of a function as they are written: without the addresses of its frame.
 func (b *Brief) goRow(prefix []byte, fr *goFrame) []byte {
 	w := b.text
 	dst := append([]byte(nil), prefix...)

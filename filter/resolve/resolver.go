@@ -72,7 +72,7 @@ type Options struct {
 	Adjust Adjust
 	// Maps, if not nil, returns the lists of mappings of the running processes that write the log.
 	Maps func() [][]byte
-	// Listing says how a user gives the mappings of a program that Maps leaves out, for reasons. It may be "".
+	// Listing says how to name the mappings of a program that Maps leaves out, for reasons. It may be "".
 	Listing string
 	// By is what tells processes apart.
 	By prefix.By
