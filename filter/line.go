@@ -72,6 +72,8 @@ func (f *Filter) readLine(line []byte, number int) *parse.Line {
 	l := f.parser.LineAt(line, number)
 	if j := f.joints[number]; j != nil {
 		f.parser.Join(l, j)
+	} else if search := f.liner.Scan(); search != nil && f.liner.state&(match.Seeking|match.Retracing) == 0 { // any text may be an exception
+		f.parser.Narrow(l, search)
 	}
 	return l
 }

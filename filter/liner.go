@@ -131,7 +131,7 @@ func (l *liner) Arrive() {
 
 // Scan returns the search for the lines that mean something now, nil if every line may.
 func (l *liner) Scan() *match.Scan {
-	if l.dump.open || l.window > 0 || l.parser.InXML() || l.brief != nil && l.brief.Pending() {
+	if l.dump.open || l.window > 0 || l.brief != nil && l.brief.Pending() {
 		return nil
 	}
 	return l.candidates
@@ -150,6 +150,9 @@ func (l *liner) rescan() {
 		state |= match.Absolute
 	}
 	l.native = state
+	if l.parser.InXML() {
+		state |= match.Document
+	}
 	if j := l.java(); j != nil {
 		state |= j.State()
 	}
@@ -234,8 +237,12 @@ func (l *liner) Skip(dst, lines []byte) (out []byte, same bool) {
 	if l.objects != nil {
 		out = l.objects.Texts(dst, l.line+1, lines)
 	}
-	l.line += bytes.Count(lines, newline)
-	l.parser.Skip(lines)
+	n := bytes.Count(lines, newline)
+	l.parser.Skip(lines, l.line+1, n)
+	l.line += n
+	if l.parser.InXML() != (l.state&match.Document != 0) {
+		l.rescan()
+	}
 	if l.only != nil {
 		l.only.gap = true
 		return out, false

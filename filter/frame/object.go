@@ -2,7 +2,9 @@ package frame
 
 import (
 	"bytes"
+	"slices"
 
+	"qss-filter/filter/match"
 	"qss-filter/filter/scan"
 	"qss-filter/symsrc"
 )
@@ -32,9 +34,15 @@ var (
 	datadogKey = "relative_address"
 )
 
+// objectMarks are the marks of all objects that are frames.
+var objectMarks = []string{`"` + datadogKey + `":`, string(mongoMark), string(swiftMark), string(moduleMark), string(satyrMark), string(imageMark), string(bugsnagMark)}
+
+// ObjectWords are in lines of JSON with frames that are objects, or parts of some.
+var ObjectWords = match.Subscribe(append([]string{crashKey, offsetKey}, objectMarks...)...)
+
 // IsObject reports whether a text is an object that is a frame.
 func IsObject(text []byte) bool {
-	if !bytes.Contains(text, []byte(`"`+datadogKey+`":`)) && !bytes.Contains(text, mongoMark) && !bytes.Contains(text, swiftMark) && !bytes.Contains(text, moduleMark) && !bytes.Contains(text, satyrMark) && !bytes.Contains(text, imageMark) && !bytes.Contains(text, bugsnagMark) {
+	if !slices.ContainsFunc(objectMarks, func(mark string) bool { return bytes.Contains(text, []byte(mark)) }) {
 		return false
 	}
 	var o scan.Object

@@ -48,10 +48,11 @@ const (
 	Coloring         // the log's own colors must be known, to be restored after those that are added
 	Seeking          // maps of names of Java may be found, once there are frames of it
 	Retracing        // maps of names of Java are known
+	Document         // the lines are of a document of XML
 )
 
 // States is the number of sets of states.
-const States = 1 << 6
+const States = 1 << 7
 
 // place is where the bytes stand in a literal that are searched for, and the set that they are in.
 type place struct{ at, set int }

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"qss-filter/filter/frame"
+	"qss-filter/filter/match"
 )
 
 // Line breaks, of a log and inside a JSON string: a line with added text must stay one JSON object.
@@ -22,9 +23,31 @@ type piece struct {
 	xml    XML
 }
 
-// jsonPieces returns the lines inside the strings of a JSON object, and the objects in it that are frames. Strings are split at their
-// escaped line breaks. It returns none for a text that is no JSON object, nor the member of a report of Apple's with stacks in it.
-func jsonPieces(line []byte) (pieces []piece) {
+// object is the object of JSON that was read last. Those who look ahead of a line, and then the line itself, ask for the same.
+type object struct {
+	text        []byte
+	all, narrow []piece
+	search      *match.Scan // that narrow is for, nil if it is for none
+}
+
+// maxObject bounds, in bytes, an object that is kept from line to line.
+const maxObject = 1 << 16
+
+// read returns the pieces of a text, none if it is no object.
+func (o *object) read(text []byte) []piece {
+	if len(o.text) > 0 && bytes.Equal(text, o.text) {
+		return o.all
+	}
+	pieces := jsonPieces(o.all[:0], text)
+	if o.text, o.search = o.text[:0], nil; len(pieces) > 0 && len(text) <= maxObject {
+		o.text, o.all = append(o.text, text...), pieces
+	}
+	return pieces
+}
+
+// jsonPieces appends the lines inside the strings of a JSON object, and the objects in it that are frames. Strings are split at their
+// escaped line breaks. It appends none for a text that is no JSON object, nor the member of a report of Apple's with stacks in it.
+func jsonPieces(pieces []piece, line []byte) []piece {
 	begin := 0
 	for begin < len(line) && isJSONSpace(line[begin]) {
 		begin++
@@ -48,6 +71,7 @@ func jsonPieces(line []byte) (pieces []piece) {
 			return nil
 		}
 	}
+	objects := match.Look(line).Any(frame.ObjectWords)
 	open, before := begin, 0 // the innermost object, and the pieces before it
 	for i := next; i < end; i++ {
 		switch {
@@ -55,7 +79,7 @@ func jsonPieces(line []byte) (pieces []piece) {
 			open, before = i, len(pieces)
 			continue
 		case line[i] == '}' && open >= 0:
-			if frame.IsObject(line[open : i+1]) {
+			if objects && frame.IsObject(line[open:i+1]) {
 				pieces = append(pieces[:before], piece{Span: frame.Span{Start: open, End: i + 1}, object: true})
 			}
 			open = -1
@@ -77,12 +101,14 @@ func jsonPieces(line []byte) (pieces []piece) {
 		if i >= end {
 			return nil
 		}
-		if at, ok := frame.InObject(line[:end], start-1); ok { // the strings in it are no lines
-			for n := len(pieces); n > 0 && pieces[n-1].Start > at.Start; n-- {
-				pieces = pieces[:n-1]
+		if objects {
+			if at, ok := frame.InObject(line[:end], start-1); ok { // the strings in it are no lines
+				for n := len(pieces); n > 0 && pieces[n-1].Start > at.Start; n-- {
+					pieces = pieces[:n-1]
+				}
+				pieces, i = append(pieces, piece{Span: at, object: true}), at.End-1
+				continue
 			}
-			pieces, i = append(pieces, piece{Span: at, object: true}), at.End-1
-			continue
 		}
 		pieces = append(pieces, piece{Span: frame.Span{Start: start, End: i}})
 	}

@@ -54,7 +54,7 @@ func (p *Parser) Line(line []byte) *Line {
 	} else {
 		at := p.ReadPrefix(body)
 		words := body[at.Start:at.End]
-		if l.pieces = jsonPieces(words); l.pieces != nil {
+		if l.pieces = p.object.read(words); l.pieces != nil {
 			l.Object, l.begin, l.Sep, l.After = words, at.Start, escapedBreak, nil
 			l.Owner = prefix.JSONKey(words)
 		}
@@ -72,6 +72,52 @@ func (p *Parser) LineAt(line []byte, number int) *Line {
 		l.Start, l.End = 0, len(l.Body)
 	}
 	return l
+}
+
+// Narrow leaves out the strings of a line, or the texts of a document, without what is searched for: they mean nothing, as a line without it
+// does. One piece stays, with which the object counts.
+func (p *Parser) Narrow(l *Line, search *match.Scan) {
+	if len(l.pieces) == 0 {
+		return
+	}
+	o := &p.object
+	kept, is := o.narrow[:0], len(o.text) > 0 && &o.all[0] == &l.pieces[0]
+	if is && o.search == search {
+		l.pieces = o.narrow
+		return
+	}
+	for rest := l.pieces; len(rest) > 0; {
+		n := stringOf(l.Body[l.begin:], rest)
+		if rest[0].object || p.means(l.Body[l.begin+rest[0].Start:l.begin+rest[n-1].End], rest[0].xml, search) {
+			kept = append(kept, rest[:n]...)
+		}
+		rest = rest[n:]
+	}
+	if len(kept) == 0 {
+		kept = append(kept, l.pieces[0])
+	}
+	l.pieces, o.narrow, o.search = kept, kept, nil
+	if is {
+		o.search = search
+	}
+}
+
+// stringOf returns how many of the pieces of a text are of the string that the first one is of.
+func stringOf(text []byte, pieces []piece) int {
+	n := 1
+	for n < len(pieces) && pieces[n-1].xml == OutsideXML && !pieces[n].object && bytes.Equal(text[pieces[n-1].End:pieces[n].Start], escapedBreak) {
+		n++
+	}
+	return n
+}
+
+// means reports whether a string, or a text of a document, has something of what is searched for, with its escapes or without.
+func (p *Parser) means(text []byte, xml XML, search *match.Scan) bool {
+	if search.Next(text, 0) >= 0 || frame.MayOpenHostFrame(text) {
+		return true
+	}
+	plain, moved := p.plain(Segment{Text: text, JSON: xml == OutsideXML, XML: xml})
+	return moved && (search.Next(plain, 0) >= 0 || frame.MayOpenHostFrame(plain))
 }
 
 // Words returns which readers the segment at hand may mean something to.

@@ -75,7 +75,7 @@ func FuzzLine(f *testing.F) {
 // TestLineLong holds that a frame below a header of logcat -v long has the header's prefix, though it stands alone on its line.
 func TestLineLong(t *testing.T) {
 	var p parse.Parser
-	p.Skip([]byte("[ 11-21 10:11:12.123  1201: 1202 F/DEBUG    ]\n"))
+	p.Skip([]byte("[ 11-21 10:11:12.123  1201: 1202 F/DEBUG    ]\n"), 0, 0)
 	if l := p.Line([]byte("{{{bt:0:0x10}}}\n")); l.Bare || !p.Long {
 		t.Errorf("bare %v, long %v", l.Bare, p.Long)
 	}

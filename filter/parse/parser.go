@@ -41,9 +41,10 @@ type Parser struct {
 	unquoted    []byte
 	unquotedPos []int32
 	documents   documents
+	object      object
 }
 
 // Footprint returns how many bytes of memory the parser keeps between lines.
 func (p *Parser) Footprint() int {
-	return cap(p.unquoted) + cap(p.strip) + cap(p.whole) + cap(p.found.text) + cap(p.found.frames)*int(unsafe.Sizeof(frame.Frame{})) + 4*(cap(p.stripPos)+cap(p.unquotedPos))
+	return cap(p.unquoted) + cap(p.strip) + cap(p.whole) + cap(p.found.text) + cap(p.object.text) + (cap(p.object.all)+cap(p.object.narrow))*int(unsafe.Sizeof(piece{})) + cap(p.found.frames)*int(unsafe.Sizeof(frame.Frame{})) + 4*(cap(p.stripPos)+cap(p.unquotedPos))
 }

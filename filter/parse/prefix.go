@@ -17,9 +17,10 @@ func (p *Parser) ReadPrefix(text []byte) *prefix.Prefix {
 // recent is how many bytes at the end of passing lines are searched for headers: the last message of logcat -v long.
 const recent = 4 << 10
 
-// Skip looks at lines without frames. They may have the header of logcat -v long, which stands on a line of its own above the
-// lines of its process.
-func (p *Parser) Skip(lines []byte) {
+// Skip looks at n lines without frames, the first of that number. They may have the header of logcat -v long, which stands on a line of its
+// own above the lines of its process, or be of a document of XML.
+func (p *Parser) Skip(lines []byte, number, n int) {
+	p.skipXML(number, n, lines)
 	if n := len(lines) - recent; n > 0 {
 		lines = lines[n+bytes.IndexByte(lines[n:], '\n')+1:]
 	}

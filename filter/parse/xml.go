@@ -49,6 +49,7 @@ const (
 	inComment
 	inInstruction // or a declaration of a type
 	inUnknown     // after a line that was not read: nothing is added any more
+	illFormed
 )
 
 // documents are the places in documents at the beginnings of lines, by their numbers: a line may be read ahead, and again.
@@ -94,7 +95,21 @@ func (p *Parser) readXML(number int, line []byte) (pieces []piece, is bool) {
 		}
 		at.in = inText
 	}
-	pieces, at = at.read(line)
+	pieces, at, is = at.read(line, true)
+	d.reach(number, at)
+	return pieces, is
+}
+
+// skipXML passes over n lines that mean nothing, from the one of that number on.
+func (p *Parser) skipXML(number, n int, lines []byte) {
+	if at := p.documents.at[number]; at.in != noDocument {
+		_, at, _ = at.read(lines, false)
+		p.documents.reach(number+n-1, at)
+	}
+}
+
+// reach notes the place after the line of that number.
+func (d *documents) reach(number int, at xmlState) {
 	if d.at == nil {
 		d.at = map[int]xmlState{}
 	}
@@ -113,45 +128,59 @@ func (p *Parser) readXML(number int, line []byte) (pieces []piece, is bool) {
 	if number >= d.latest {
 		d.latest, d.open = number, at.in != noDocument
 	}
-	return pieces, true
 }
 
-// read reads a line from a place. It returns its pieces, one at least, and the place after it.
-func (s xmlState) read(line []byte) (pieces []piece, after xmlState) {
-	for i := 0; i < len(line) && s.in != noDocument; {
+// read reads a line from a place, or several ones. It returns the pieces, one at least, and the place after them. A text that no parser of
+// XML would take is in no document: a log may hold what only begins like one. is is false then.
+func (s xmlState) read(text []byte, pieces bool) (all []piece, after xmlState, is bool) {
+	add := func(from, to int, kind XML) {
+		if pieces {
+			all = appendPieces(all, text, from, to, kind)
+		}
+	}
+	for i := 0; i < len(text) && s.in != noDocument; {
 		switch s.in {
 		case inText:
-			end := indexOr(line, i, []byte("<"))
-			pieces = appendPieces(pieces, line, i, end, XMLText)
-			if i = end; i < len(line) {
-				i = s.enter(line, i)
+			end := indexOr(text, i, []byte("<"))
+			if s.depth == 0 && len(bytes.TrimSpace(text[i:end])) > 0 {
+				return nil, xmlState{}, false
+			}
+			add(i, end, XMLText)
+			if i = end; i < len(text) {
+				i = s.enter(text, i)
 			}
 		case inCDATA:
-			end := indexOr(line, i, cdataEnd)
-			pieces = appendPieces(pieces, line, i, end, CDATA)
-			if i = end; i < len(line) {
+			end := indexOr(text, i, cdataEnd)
+			add(i, end, CDATA)
+			if i = end; i < len(text) {
 				s.in, i = inText, i+len(cdataEnd)
 			}
 		case inValue:
-			end := indexOr(line, i, []byte{s.quote})
-			pieces = appendPieces(pieces, line, i, end, XMLValue)
-			if i = end; i < len(line) {
+			end := indexOr(text, i, []byte{s.quote})
+			if bytes.IndexByte(text[i:end], '<') >= 0 {
+				return nil, xmlState{}, false
+			}
+			add(i, end, XMLValue)
+			if i = end; i < len(text) {
 				s.in, i = inTag, i+1
 			}
 		case inUnknown:
-			i = len(line)
+			i = len(text)
 		case inComment:
-			i = s.skip(line, i, commentEnd)
+			i = s.skip(text, i, commentEnd)
 		case inInstruction:
-			i = s.skip(line, i, []byte(">"))
+			i = s.skip(text, i, []byte(">"))
 		case inTag:
-			i = s.tag(line, i)
+			i = s.tag(text, i)
+		}
+		if s.in == illFormed {
+			return nil, xmlState{}, false
 		}
 	}
-	if len(pieces) == 0 {
-		pieces = []piece{{xml: XMLText}}
+	if len(all) == 0 {
+		all = []piece{{xml: XMLText}}
 	}
-	return pieces, s
+	return all, s, true
 }
 
 // indexOr returns where sep begins in line[i:], or the line's length.
@@ -185,11 +214,17 @@ func (s *xmlState) enter(line []byte, i int) int {
 	case len(rest) > 1 && (rest[1] == '?' || rest[1] == '!'):
 		s.in = inInstruction
 		return i + 2
+	case len(rest) > 1 && rest[1] != '/' && !beginsName(rest[1]):
+		s.in = illFormed
+		return i
 	}
 	s.in, s.slash = inTag, false
 	s.closing = len(rest) > 1 && rest[1] == '/'
 	return i + 1
 }
+
+// beginsName reports whether the name of an element may begin with a byte (XML 1.0 §2.3).
+func beginsName(c byte) bool { return (c|0x20)-'a' < 26 || c == '_' || c == ':' || c >= utf8.RuneSelf }
 
 // tag reads on in a tag, up to a value or to its end.
 func (s *xmlState) tag(line []byte, i int) int {
@@ -212,6 +247,9 @@ func (s *xmlState) tag(line []byte, i int) int {
 				*s = xmlState{}
 			}
 			return i + 1
+		case '<':
+			s.in = illFormed
+			return i
 		default:
 			s.slash = c == '/'
 		}

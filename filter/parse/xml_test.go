@@ -17,6 +17,10 @@ func TestXMLPieces(t *testing.T) {
 		"text <?xml version='1.0'?>\n<a>t":                                      "",
 		"<?xml version='1.0'?><a/>\nafter":                                      "",
 		"<?xml version='1.0'?><a><b></b></a></a>after\nafter":                   "",
+		"<?xml version='1.0'?>\\n\"\"\"\n<a>no document":                        "",
+		"<?xml version='1.0'?><a>t\nif a < b:\nafter":                           "t:t",
+		"<?xml version='1.0'?><a>t\n<b c='d\n<e>'>\nafter":                      "t:t v:d",
+		"<?xml version='1.0'?><a>t\n<b\n<e>\nafter":                             "t:t",
 	} {
 		var p Parser
 		var got []string
