@@ -23,7 +23,7 @@ var (
 	mongoEscaped = match.Literal{Text: `\",\"o\":\"`, After: match.Hex, When: match.Always}
 	moduleOffset = match.Literal{Text: `"module_offset":`, When: match.Always}
 	returnWord   = match.Literal{Text: `"returnAddress`, When: match.Always, Fits: statesAddress}
-	address      = match.Literal{Text: "0x", After: match.Hex, When: match.Absolute}
+	address      = match.Literal{Text: "0x", After: match.Hex, When: match.Absolute, Fits: isAddress}
 	segfaultWord = match.Literal{Text: "segfault", When: match.Always, Fits: statesFault}
 	ipColon      = match.Literal{Text: " ip:", After: match.Hex, When: match.Always, Fits: statesFault}
 	unhandled    = match.Literal{Text: ": unhandled ", When: match.Always, Fits: statesFault}
@@ -71,6 +71,12 @@ var (
 )
 
 func stopAt(l ...match.Literal) []match.Literal { return l }
+
+// isAddress reports whether a number may be one of code: flags and codes of errors are smaller.
+func isAddress(line []byte, at int) bool {
+	digits := at + len("0x")
+	return scan.HexEnd(line, digits) > digits+2
+}
 
 // mayEnd reports whether the program's words may end before line[i:], or this filter's answer begin there.
 func mayEnd(line []byte, i int) bool {
