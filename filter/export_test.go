@@ -30,7 +30,7 @@ func (f *Filter) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
 
 // ReadEveryLine has the filter look at every line, whatever it holds.
 func (f *Filter) ReadEveryLine() {
-	every := match.NewScan([]match.Literal{{Text: "\n", When: match.Always}}, match.Always)
+	every := match.NewScan([]match.Literal{{When: match.Always}}, match.Always)
 	for i := range f.liner.scans {
 		f.liner.scans[i] = every
 	}

@@ -3,6 +3,7 @@ package filter_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -92,7 +93,8 @@ func TestTriggers(t *testing.T) {
 	}
 }
 
-// TestUnread holds that a line which is not looked at means nothing: the output of real logs is the same if every line is.
+// TestUnread holds that a line which is not looked at means nothing, and a string of an object of JSON that is not: the output of real logs is
+// the same if all are.
 func TestUnread(t *testing.T) {
 	logs := 0
 	for _, root := range unreadLogs() {
@@ -108,8 +110,11 @@ func TestUnread(t *testing.T) {
 				return err
 			}
 			logs++
-			for _, o := range []filter.Options{{}, {Explain: true, Renumber: print.RenumberAlways}} {
+			for i, o := range []filter.Options{{}, {Explain: true, Renumber: print.RenumberAlways}, {}} {
 				o.Symbols = &symbols{}
+				if i == 2 {
+					text = objectsOf(text)
+				}
 				run := func(every bool) string {
 					f := filter.New(o)
 					if every {
@@ -140,11 +145,20 @@ func TestUnread(t *testing.T) {
 	}
 }
 
+// objectsOf returns the lines of a log as objects of JSON with other strings, some of them in one string.
+func objectsOf(log []byte) (objects []byte) {
+	for lines := range slices.Chunk(slices.Collect(bytes.Lines(log)), 5) {
+		object, _ := json.Marshal(map[string]any{"level": "error", "caller": "worker/pool.go:17", "first": string(lines[0]), "all": string(bytes.Join(lines, nil)), "took": "0x12 ms"})
+		objects = append(append(objects, object...), '\n')
+	}
+	return objects
+}
+
 func unreadLogs() []string {
 	if dir := os.Getenv("QSS_LOGS"); dir != "" {
 		return filepath.SplitList(dir)
 	}
-	return []string{"../testdata/logs", "testdata/foreign", "frame/testdata", "prefix/testdata"}
+	return []string{"../testdata/logs", "../testdata/junit", "testdata/foreign", "frame/testdata", "prefix/testdata"}
 }
 
 func holdsLiteral(line []byte) bool {
