@@ -413,7 +413,7 @@ func isFull(p *prefix.Prefix, text []byte) bool {
 
 // beginsFrame reports whether a text begins with a frame of its own.
 func beginsFrame(text []byte) bool {
-	text = bytes.TrimLeft(text, " \t")
+	text = scan.TrimLeft(text)
 	return len(text) > 1 && text[0] == '#' && scan.IsDigit(text[1]) || bytes.HasPrefix(text, parse.OpenBraces)
 }
 

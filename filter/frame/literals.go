@@ -240,7 +240,7 @@ func statesCrash(line []byte, at int) bool {
 
 // statesMetric reports whether a line that begins with the UUID of a frame of MetricKit has nothing else: its offset stands on the next one.
 func statesMetric(line []byte, at int) bool {
-	if len(bytes.TrimLeft(line[:at], " \t")) > 0 {
+	if len(scan.TrimLeft(line[:at])) > 0 {
 		return false
 	}
 	_, ok := metricOpening(bytes.TrimRight(line, " \r\n"))

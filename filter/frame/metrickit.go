@@ -178,7 +178,7 @@ func metricValue(line []byte, at int) (id Span, ok bool) {
 }
 
 // opensMetric reports whether a line begins a frame of MetricKit whose offset stands on the next one.
-func opensMetric(line []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(line, " \t"), metricID) }
+func opensMetric(line []byte) bool { return bytes.HasPrefix(scan.TrimLeft(line), metricID) }
 
 // metricOpening returns where it begins and ends.
 func metricOpening(text []byte) (at Span, ok bool) {

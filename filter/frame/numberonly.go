@@ -30,7 +30,7 @@ func readNumberOnly(s *Search, line []byte, at, _ int, f *Frame) bool {
 		// gdb and eu-stack align their numbers to the left.
 		f.Counts, f.Convention = false, RawButFirst
 	}
-	text := bytes.TrimLeft(bytes.TrimPrefix(line[e:limit], inWord), " \t")
+	text := scan.TrimLeft(bytes.TrimPrefix(line[e:limit], inWord))
 	if begin := limit - len(text); f.Shape == NumberOnly && len(text) > 0 && text[0] != '-' {
 		f.Hint = span(begin, limit)
 	}

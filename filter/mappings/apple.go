@@ -39,7 +39,7 @@ func AppleImage(text []byte) (m Mapping, ok bool) {
 	if !ok || !prefixed || !s.byte('-') {
 		return m, false
 	}
-	s.rest = bytes.TrimLeft(s.rest, " \t")
+	s.rest = scan.TrimLeft(s.rest)
 	last, prefixed, ok := s.address()
 	if after, open := bytes.CutPrefix(s.rest, []byte("???")); !ok && open {
 		last, prefixed, ok, s.rest = start+openImage, true, true, after

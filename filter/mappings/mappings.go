@@ -178,7 +178,7 @@ func (s *fields) word() []byte {
 		n = len(s.rest)
 	}
 	w := s.rest[:n]
-	s.rest = bytes.TrimLeft(s.rest[n:], " \t")
+	s.rest = scan.TrimLeft(s.rest[n:])
 	return w
 }
 

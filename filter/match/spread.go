@@ -20,11 +20,15 @@ func (h halves) with(l *Literal, at int) halves {
 	return h
 }
 
-// share returns which share of all texts has bytes with such halves.
+// share returns which share of all texts has bytes with such halves. Columns of logs are filled with blanks.
 func (h *halves) share() float64 {
-	n := 1.0
+	n, blank := 1.0, true
 	for pos := range h {
 		n *= float64(bits.OnesCount16(h[pos][0])*bits.OnesCount16(h[pos][1])) / 256
+		blank = blank && h[pos][0]>>(' '&15)&1 != 0 && h[pos][1]>>(' '>>4)&1 != 0
+	}
+	if blank {
+		n++
 	}
 	return n
 }

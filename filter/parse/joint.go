@@ -6,6 +6,7 @@ import (
 
 	"qss-filter/filter/frame"
 	"qss-filter/filter/prefix"
+	"qss-filter/filter/scan"
 )
 
 // Joint says how a line is joined to others: a logger has split the text of a program's line, and this line has one part of it.
@@ -126,7 +127,7 @@ func (fr *Frame) goesOn(rest []byte) bool {
 		return true
 	}
 	for {
-		rest = bytes.TrimLeft(rest, " \t")
+		rest = scan.TrimLeft(rest)
 		switch {
 		case len(rest) == 0, len(rest) == 1 && (rest[0] == 'i' || rest[0] == ':'):
 			return true

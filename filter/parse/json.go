@@ -8,6 +8,7 @@ import (
 
 	"qss-filter/filter/frame"
 	"qss-filter/filter/match"
+	"qss-filter/filter/scan"
 )
 
 // Line breaks, of a log and inside a JSON string: a line with added text must stay one JSON object.
@@ -119,7 +120,7 @@ func jsonPieces(pieces []piece, line []byte) []piece {
 var stacksMember = []byte(`"asiBacktraces"`)
 
 // HoldsStacks reports whether a line is that member.
-func HoldsStacks(line []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(line, " \t"), stacksMember) }
+func HoldsStacks(line []byte) bool { return bytes.HasPrefix(scan.TrimLeft(line), stacksMember) }
 
 func isJSONSpace(c byte) bool { return c == ' ' || c == '\t' }
 

@@ -35,6 +35,7 @@ type Line struct {
 	joint  *Joint  // nil unless the line is one part of several
 	words  match.Words
 	looked bool // at Text, for words
+	said   said
 	last   bool
 }
 
@@ -120,10 +121,31 @@ func (p *Parser) means(text []byte, xml XML, search *match.Scan) bool {
 	return moved && (search.Next(plain, 0) >= 0 || frame.MayOpenHostFrame(plain))
 }
 
+// said is a text that was looked at, and its words. Those who look ahead of a line, and then the line itself, ask for the same.
+type said struct {
+	text  []byte
+	words match.Words
+}
+
+// maxSaid bounds, in bytes, a text that is kept from line to line.
+const maxSaid = 1 << 10
+
+// look is match.Look.
+func (k *said) look(text []byte) match.Words {
+	if len(k.text) > 0 && bytes.Equal(text, k.text) {
+		return k.words
+	}
+	words := match.Look(text)
+	if len(text) <= maxSaid {
+		k.text, k.words = append(k.text[:0], text...), words
+	}
+	return words
+}
+
 // Words returns which readers the segment at hand may mean something to.
 func (l *Line) Words() match.Words {
 	if !l.looked {
-		l.words, l.looked = match.Look(l.Text), true
+		l.words, l.looked = l.said.look(l.Text), true
 	}
 	return l.words
 }

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"qss-filter/filter/frame"
+	"qss-filter/filter/scan"
 )
 
 // A log may hold a document of XML, as the JUnit reports of ctest, GoogleTest, pytest and others are. It begins with a declaration at the
@@ -87,7 +88,7 @@ func (p *Parser) readXML(number int, line []byte) (pieces []piece, is bool) {
 	d := &p.documents
 	at := d.at[number]
 	if at.in == noDocument {
-		if !bytes.HasPrefix(bytes.TrimLeft(bytes.TrimPrefix(line, []byte("\ufeff")), " \t"), xmlDeclaration) {
+		if !bytes.HasPrefix(scan.TrimLeft(bytes.TrimPrefix(line, []byte("\ufeff"))), xmlDeclaration) {
 			if number > d.latest {
 				d.open = false
 			}

@@ -7,6 +7,7 @@ import (
 
 	"qss-filter/filter/frame"
 	"qss-filter/filter/parse"
+	"qss-filter/filter/scan"
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/javamap"
 	"qss-filter/symsrc/retrace"
@@ -124,6 +125,6 @@ func isShort(name string) bool { return len(name)-strings.LastIndexByte(name, '.
 
 // ElidesJava reports whether a line stands for frames that were in the trace above, `... 42 more`.
 func ElidesJava(text []byte) bool {
-	text = bytes.TrimLeft(text, " \t")
+	text = scan.TrimLeft(text)
 	return bytes.HasPrefix(text, []byte("... "))
 }

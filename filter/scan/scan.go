@@ -43,6 +43,9 @@ func Spaces(b []byte, i int) int {
 	return i
 }
 
+// TrimLeft returns b without the spaces and tabs that it begins with.
+func TrimLeft(b []byte) []byte { return b[Spaces(b, 0):] }
+
 // BackSpaces returns where the spaces and tabs before i begin, not before from.
 func BackSpaces(b []byte, from, i int) int {
 	for i > from && IsSpace(b[i-1]) {
