@@ -66,7 +66,7 @@ func (s *Search) Reset(line []byte) {
 	}
 	s.line, s.begin, s.unopened, s.list.at = line, 0, 0, -1
 	s.exception, s.traceback.next, s.word = listed{}, -1, -1
-	s.table.marks.Find(line, &s.marks)
+	s.table.marks().Find(line, &s.marks)
 	s.texts = s.marks.Found()
 	for i, number := range s.texts {
 		if number >= len(s.ahead) { // one that formats need, and so are all after it

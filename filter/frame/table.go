@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"qss-filter/filter/match"
 )
@@ -162,12 +163,13 @@ type Table struct {
 	byHex [256][]row
 	// literals are those of all formats, each once.
 	literals []match.Literal
-	// candidates finds the literals that always count, and mapped those that count where mappings are known, too.
-	candidates, mapped *match.Scan
+	// candidates finds the literals that always count, and mapped those that count where mappings are known, too. All searches are made where they
+	// are needed first: most logs have no frame.
+	candidates, mapped func() *match.Scan
 	// ofFiles and ofFilesMapped find the same but for the literals of scripts.
-	ofFiles, ofFilesMapped *match.Scan
+	ofFiles, ofFilesMapped func() *match.Scan
 	// marks finds the texts.
-	marks *match.Scan
+	marks func() *match.Scan
 }
 
 // text is what a line is searched for.
@@ -231,8 +233,8 @@ func NewTable(formats ...Format) (*Table, error) {
 			t.literals[k].When |= l.When
 		}
 	}
-	t.candidates, t.mapped = match.NewScan(t.literals, match.Always), match.NewScan(t.literals, match.Always|match.Absolute)
-	t.ofFiles, t.ofFilesMapped = match.NewScan(ofFiles, match.Always), match.NewScan(ofFiles, match.Always|match.Absolute)
+	t.candidates, t.mapped = searchFor(t.literals, match.Always), searchFor(t.literals, match.Always|match.Absolute)
+	t.ofFiles, t.ofFilesMapped = searchFor(ofFiles, match.Always), searchFor(ofFiles, match.Always|match.Absolute)
 	var marks []match.Literal
 	for i := range t.texts {
 		marks = append(marks, match.Literal{Text: string(t.texts[i].literal), When: match.Always})
@@ -257,9 +259,14 @@ func NewTable(formats ...Format) (*Table, error) {
 			number(&of.formats[i])
 		}
 	}
-	t.marks = match.NewScan(marks, match.Always)
+	t.marks = searchFor(marks, match.Always)
 	t.byHex['\t'], t.byHex['\n'] = t.byHex[' '], t.byHex[' ']
 	return t, nil
+}
+
+// searchFor returns the search for the literals that count in one of the states of when.
+func searchFor(literals []match.Literal, when match.When) func() *match.Scan {
+	return sync.OnceValue(func() *match.Scan { return match.NewScan(literals, when) })
 }
 
 // add puts a format where its mark is found.
@@ -296,15 +303,15 @@ func (t *Table) Candidate(line []byte, renumbering, mapped bool) bool {
 		return true
 	}
 	if mapped {
-		return t.mapped.Next(line, 0) >= 0
+		return t.mapped().Next(line, 0) >= 0
 	}
-	return t.candidates.Next(line, 0) >= 0
+	return t.candidates().Next(line, 0) >= 0
 }
 
 // CandidateOfFile reports the same without renumbering, and not for frames of scripts: nothing in a log proves their files.
 func CandidateOfFile(line []byte, mapped bool) bool {
 	if mapped {
-		return known.ofFilesMapped.Next(line, 0) >= 0
+		return known.ofFilesMapped().Next(line, 0) >= 0
 	}
-	return known.ofFiles.Next(line, 0) >= 0
+	return known.ofFiles().Next(line, 0) >= 0
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -55,13 +56,13 @@ func (s *signer) sign(req *http.Request, now time.Time) error {
 }
 
 // errorCode is the code in an error of S3.
-var errorCode = regexp.MustCompile(`<Code>([A-Za-z]{1,64})</Code>`)
+var errorCode = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<Code>([A-Za-z]{1,64})</Code>`) })
 
 // refusal returns the failure of a store's answer 403. One that is about the keys does not say that there is no such file.
 func refusal(resp *http.Response) *failure {
 	const enough = 4 << 10
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, enough))
-	if code := errorCode.FindSubmatch(text); code != nil && string(code[1]) != "AccessDenied" {
+	if code := errorCode().FindSubmatch(text); code != nil && string(code[1]) != "AccessDenied" {
 		return useless("HTTP %s: %s", resp.Status, code[1])
 	}
 	return &failure{verdict: verdictMissing, reason: fmt.Sprintf("HTTP %s", resp.Status)}
