@@ -72,10 +72,10 @@ var (
 
 func stopAt(l ...match.Literal) []match.Literal { return l }
 
-// isAddress reports whether a number may be one of code: flags and codes of errors are smaller.
+// isAddress reports whether a number may be an address: programs write `flags=0x1` most.
 func isAddress(line []byte, at int) bool {
 	digits := at + len("0x")
-	return scan.HexEnd(line, digits) > digits+2
+	return at == 0 || line[at-1] != '=' || scan.HexEnd(line, digits) > digits+2
 }
 
 // mayEnd reports whether the program's words may end before line[i:], or this filter's answer begin there.
