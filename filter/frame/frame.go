@@ -177,8 +177,8 @@ type Frame struct {
 	Later bool
 	// Machines, if not 0, are what the emitter runs on. It is the only program there, and has no mappings.
 	Machines Machines
-	// Kernel is set where the module is FreeBSD's kernel, which the log does not name.
-	Kernel bool
+	// Kernel is the name of the file of the kernel, one of the BSDs, where that is the module and the log does not name it.
+	Kernel string
 	// Data is set where the address is that of a variable.
 	Data bool
 	// Headline is set for the address of a fault in the headline of the stack that is below it.

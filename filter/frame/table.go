@@ -57,6 +57,7 @@ var formats = [...]Format{
 	{"hs_err", "+0x", ']', "", stopAt(plusHex), readHsErr, "C  [libhs.so+0x10f9]  inner+0x0"},
 	{"openj9", "+0x", ']', "", stopAt(plusHex), readOpenJ9, "4XENATIVESTACK               (0x00007F24412D8452 [libj9prt29.so+0x3a452])"},
 	{"carb", "+0x", 0, "!", stopAt(plusHex), readCarb, "[carb.crashreporter-breakpad.plugin] 000: libc.so.6!__sigaction+0x50"},
+	{"ddb", "+0x", 0, ddbWord, stopAt(plusHex), readDDB, "vpanic() at vpanic+0x182/frame 0xfffffe0012345678"},
 	{"eu-stack", "+0x", 0, "", stopAt(plusHex), readElfutils, "    [67f5bdb4012f5b0a8a8fb71a3b6e6b5c1d0e9f00]@0x555555554000+0x13ab"},
 	{"faulthandler", "+0x", ' ', `Binary file "`, stopAt(plusHex), readFaulthandler, `  Binary file "/usr/lib/libc.so.6", at +0x3def0 [0x77b73226bef0]`},
 	{"perf", "+0x", ' ', "", stopAt(plusHex), readPerf, "\t           14645 handle_amd+0x25 (/usr/lib/ld-linux-x86-64.so.2)"},

@@ -166,7 +166,6 @@ func (s *queries) absoluteAddress(t *Thread, text []byte, fr *parse.Frame) (addr
 var (
 	dartLibrary = []byte("libapp.so")
 	kernel      = []byte("vmlinux")
-	freeBSD     = []byte("kernel")
 	kernelFile  = []byte(".ko")
 )
 
@@ -194,8 +193,8 @@ func (s *queries) module(t *Thread, fr *parse.Frame) *Module {
 		} else if bytes.IndexByte(name, '.') < 0 {
 			name = append(bytes.Clone(name), kernelFile...)
 		}
-	case fr.Kernel:
-		name = freeBSD
+	case fr.Kernel != "":
+		name = []byte(fr.Kernel)
 	case len(name) == 0 && len(id) == 0 && len(t.dart) > 0:
 		return s.memo.module(dartLibrary, t.dart)
 	case len(name) == 0 && fr.Space == symsrc.InScript:
