@@ -44,6 +44,10 @@ var (
 	unknownTwice = match.Literal{Text: "Unknown  Unknown", When: match.Always, Fits: endsLine}
 	addr2line    = match.Literal{Text: addr2lineWord, When: match.Always, Fits: ofStack}
 	linkColon    = match.Literal{Text: " ra: ", After: match.Hex, When: match.Absolute}
+	elrColon     = match.Literal{Text: "elr: ", After: match.Hex, When: match.Absolute}
+	epcColon     = match.Literal{Text: "EPC: ", After: match.Hex, When: match.Absolute}
+	relocated32  = match.Literal{Text: string(relocatedPC), After: match.Hex, When: match.Absolute}
+	firmware     = match.Literal{Text: firmwareWord, After: match.Hex, When: match.Always}
 	mepcColon    = match.Literal{Text: "mepc: ", After: match.Hex, When: match.Absolute}
 	attaching    = match.Literal{Text: TracingWord, When: match.Always, Fits: beforeProbes}
 	atPath       = match.Literal{Text: execinfoWord, When: match.Always, Fits: afterFunction}

@@ -1,10 +1,6 @@
 package frame
 
-import (
-	"bytes"
-
-	"qss-filter/filter/scan"
-)
+import "qss-filter/filter/scan"
 
 // readWebKit reads a frame of WebKit's stacks, `8   0x7f163a01b67d WTFCrash` or `16  0x7f1644eaa5c3`; `0x` stands at line[at]. The number has
 // three columns (`%-3d %p %s` in WTFPrintBacktraceWithPrefixAndPrintStream, Source/WTF/wtf/Assertions.cpp), and the address is what
@@ -25,7 +21,7 @@ func readWebKit(s *Search, line []byte, at, from int, f *Frame) bool {
 	*f = Frame{Whole: span(num.Start, e), Num: num, Number: n, Addr: span(at, e), Off: span(at, e), Offset: addr, Base: Absolute,
 		Convention: Raw}
 	limit := s.textEnd(line, e)
-	if again := line[e:limit]; len(again) > len(" [0x1]") && again[len(again)-1] == ']' && bytes.HasSuffix(again[:len(again)-1], f.Addr.Of(line)) {
+	if again := indexFrom(line[:limit], f.Addr.Of(line), e); again > 0 && line[again-1] == '[' {
 		return false
 	}
 	f.replace(s, line, e, limit)
