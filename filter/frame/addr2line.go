@@ -26,8 +26,8 @@ func ofStack(line []byte, at int) bool {
 //	please use: addr2line -e rtthread.elf -a -f 0x60012344 0x60023456
 //
 // FoundationDB's are return addresses of the process, less where the program begins (format_backtrace in its flow/Platform.actor.cpp): those of libraries are
-// far beyond its end, and one of these may be where a signal's handler returns to. The first one of RT-Thread's may be that of a fault, and the others
-// are return addresses, of which some ports take 4 (rt_backtrace_frame in its src/kservice.c, walk_unwind in libcpu/aarch64).
+// far beyond its end, and one of these may be where a signal's handler returns to. The first one of RT-Thread's may be that of a fault
+// (rt_backtrace_frame in its src/kservice.c).
 func readAddr2line(s *Search, line []byte, at, from int, f *Frame) bool {
 	addr, end, ok := scan.Address(line, at)
 	if !ok {
@@ -38,7 +38,10 @@ func readAddr2line(s *Search, line []byte, at, from int, f *Frame) bool {
 		return false
 	}
 	if scan.EndsWith(line, 0, s.needed, useWord) {
-		*f = Frame{Whole: span(at, end), Addr: span(at, end), Off: span(at, end), Offset: addr, Base: Absolute, Machines: ARM | AArch64 | RISCV, Convention: Branching}
+		*f = Frame{Whole: span(at, end), Addr: span(at, end), Off: span(at, end), Offset: addr, Base: Absolute, Machines: AArch64 | RISCV, Convention: Traced}
+		if c.n == 0 {
+			f.Convention = TracedFirst
+		}
 		f.answer(s, line, end)
 		return true
 	}

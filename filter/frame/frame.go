@@ -76,7 +76,8 @@ const (
 	// Strace prints Raw addresses that count in the file, or Moved addresses that count in the module: the machine code says which. The
 	// first one of a stack is exact.
 	Strace
-	// Traced addresses are those of a board's backtrace: on Xtensa 3 less than return addresses, on RISC-V return addresses.
+	// Traced addresses are those of a board's backtrace: on Xtensa 3 less than return addresses, on RISC-V return addresses, on AArch64 those
+	// of calls (_bt_kaddr in RT-Thread's libcpu/aarch64/common/backtrace.c).
 	Traced
 	// TracedFirst is the first one of these, which may be that of a fault, or on Xtensa 3 less.
 	TracedFirst

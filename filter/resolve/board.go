@@ -71,6 +71,8 @@ func (s *queries) boardRule(t *Thread, fr *parse.Frame, is frame.Machines) Rule 
 		return exact.because(byOption)
 	case s.adjust == AdjustRA:
 		return afterCall.because(byOption)
+	case is == frame.AArch64 && (fr.Convention == frame.Traced || fr.Convention == frame.TracedFirst):
+		return exact.because(byFormat)
 	case fr.Convention == frame.TracedFirst && t.fault == fr.Offset:
 		return exact.because(byRegister)
 	case fr.Convention == frame.TracedFirst && is == frame.Xtensa && t.fault == fr.Offset+3:
