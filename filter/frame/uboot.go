@@ -11,22 +11,18 @@ var ubootRegisters = [...]struct {
 	name       string
 	machine    Machines
 	convention Convention
-}{{"elr: ", AArch64, Exact}, {"EPC: ", RISCV, Exact}, {"pc : [<", ARM, Exact}, {"lr : [<", ARM, Returning}, {"lr : ", AArch64, Returning}, {"RA: ", RISCV, Returning}}
+}{{"elr: ", AArch64, Exact}, {"EPC: ", RISCV, Exact}, {"lr : ", AArch64, Returning}, {"RA: ", RISCV, Returning}}
 
-// What says that U-Boot has taken from the registers of a line how far it has moved itself.
-var (
-	relocatedEnds = [...][]byte{[]byte(" (reloc)"), []byte(" reloc adjusted")}
-	relocatedPC   = []byte("reloc pc : [<")
-)
+// relocatedEnds say that U-Boot has taken from the registers of a line how far it has moved itself.
+var relocatedEnds = [...][]byte{[]byte(" (reloc)"), []byte(" reloc adjusted")}
 
 // readUBoot reads a register of U-Boot's exceptions, of which one of the names stands at line[at]:
 //
 //	elr: 00000000feaa47bc lr : 00000000feaa895c (reloc)
 //	EPC: 0000000080001234 RA: 0000000080001230 reloc adjusted
-//	reloc pc : [<17801234>]    lr : [<17801238>]
 //
-// (show_regs in its arch/arm/lib/interrupts_64.c, _exit_trap in arch/riscv/lib/interrupts.c and show_regs in arch/arm/lib/interrupts.c.) The other
-// lines with these registers have the addresses in memory, where the file has other code.
+// (show_regs in its arch/arm/lib/interrupts_64.c, and _exit_trap in arch/riscv/lib/interrupts.c.) The other lines with these
+// registers have the addresses in memory, where the file has other code.
 func readUBoot(s *Search, line []byte, at, from int, f *Frame) bool {
 	for _, r := range ubootRegisters {
 		if !scan.Has(line, at, r.name) || !scan.WordStart(line, from, at) {
@@ -34,14 +30,11 @@ func readUBoot(s *Search, line []byte, at, from int, f *Frame) bool {
 		}
 		start := at + len(r.name)
 		addr, end, ok := scan.Hex(line, start)
-		if !ok || end-start != len("17801234") && end-start != len("00000000feaa47bc") || !relocated(line) {
+		if !ok || end-start != len("00000000feaa47bc") && end-start != len("80001234") || !relocated(line) {
 			return false
 		}
 		*f = Frame{Whole: span(at, end), Addr: span(start, end), Off: span(start, end), Offset: addr, Base: Absolute, Machines: r.machine, Convention: r.convention}
-		if scan.Has(line, end, ">]") {
-			f.Whole.End += len(">]")
-		}
-		f.answer(s, line, f.Whole.End)
+		f.answer(s, line, end)
 		return true
 	}
 	return false
@@ -50,5 +43,5 @@ func readUBoot(s *Search, line []byte, at, from int, f *Frame) bool {
 // relocated reports whether U-Boot has taken from the registers of a line how far it has moved itself.
 func relocated(line []byte) bool {
 	line = bytes.TrimRight(line, " \t\r")
-	return bytes.HasSuffix(line, relocatedEnds[0]) || bytes.HasSuffix(line, relocatedEnds[1]) || bytes.Contains(line, relocatedPC)
+	return bytes.HasSuffix(line, relocatedEnds[0]) || bytes.HasSuffix(line, relocatedEnds[1])
 }

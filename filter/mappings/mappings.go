@@ -301,7 +301,6 @@ func Literals() []match.Literal {
 		{Text: "r-x", When: match.Always, Fits: isMode},
 		{Text: string(buildIDWord), When: match.Always, Fits: followsModule},
 		{Text: string(clickHouseHash), When: match.Always, Fits: followsBuildID},
-		{Text: string(loader) + "   [", After: match.Digit, When: match.Always},
 	}
 }
 
