@@ -50,9 +50,9 @@ func readSeastarAddress(s *Search, line []byte, at, _ int, f *Frame) bool {
 		// The prefix is known to be one. Others write where a fault was behind theirs, as Bugly does: that is no address of a program that lies where it
 		// was linked to, nor one with all its digits, and a list is indented.
 		alone = alone && (s.begin == 0 || at > s.begin || e-at <= len("0x01234567") || e-at == len("0x0123456789abcdef"))
-	} else if scan.EndsWith(line, 0, scan.BackSpaces(line, 0, at), "]:") {
-		alone = alone && e-at == len("0x0123456789abcdef")
-	} else if p := scan.BackSpaces(line, 0, at); p > s.begin && line[p-1] != '\n' {
+	} else if p := scan.BackSpaces(line, 0, at); scan.EndsWith(line, 0, p, "]:") {
+		alone = alone && (e-at == len("0x0123456789abcdef") || at-p == len("   "))
+	} else if p > s.begin && line[p-1] != '\n' {
 		alone = false
 	}
 	if !s.standsInList(line, at, alone) {
