@@ -74,11 +74,15 @@ func (s *Search) standsInList(line []byte, start int, alone bool) bool {
 	return s.list.is
 }
 
+// largeAlloc is in the lines of tcmalloc that have a stack, `tcmalloc: large alloc 3011936256 bytes == 0x5bbf0000 @  0x7feed825d1e7 0x4f9ba9`
+// (ReportLargeAlloc in gperftools' src/tcmalloc.cc).
+var largeAlloc = []byte("tcmalloc: large alloc ")
+
 // follows reports whether the word at start, before which only spaces stand after p, is the first after "Backtrace:", or after others
 // that are. What was found of the last one is known.
 func (s *Search) follows(line []byte, start, p int) bool {
 	for range maxList {
-		if p == start || scan.EndsWith(line, 0, p, "acktrace:") {
+		if p == start || scan.EndsWith(line, 0, p, "acktrace:") || scan.EndsWith(line, 0, p, " @") && bytes.Contains(line[:p], largeAlloc) {
 			return p < start
 		}
 		word := scan.BackToken(line, 0, p)

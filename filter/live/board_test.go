@@ -125,6 +125,11 @@ var boards = []board{
 			return fmt.Sprintf("[00:00:05.979,000] <err> os: r3/a4:  0x24060000 r12/ip:  0x0003026a r14/lr:  0x%08x\n[00:00:05.979,000] <err> os: Faulting instruction address (r15/pc): 0x%08x\n", ret|1, fault),
 				[]uint64{ret | after, fault}
 		}},
+		// write_registers in PX4's src/systemcmds/hardfault_log/hardfault_log.c.
+		{"PX4", func(fault, ret, call uint64) (string, []uint64) {
+			return fmt.Sprintf(" r8:0x00000000 r9:0x00000000 r10:0x00000003 r11:0x00000000 r12:0x00000000  sp:0x2007d820 lr:0x%08x pc:0x%08x\n", ret|1, fault),
+				[]uint64{ret | after, fault}
+		}},
 		// getlroffset in arch/arm/src/common/arm_backtrace_thumb.c: the addresses of calls. Other unwinders keep the bit of return addresses.
 		{"NuttX", func(fault, ret, call uint64) (string, []uint64) {
 			return fmt.Sprintf("backtrace| 2: 0x%08x 0x%08x\n", call, call), []uint64{call, call}

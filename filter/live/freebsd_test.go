@@ -20,13 +20,14 @@ __attribute__((noinline)) int panic(int x) { int r = vpanic(x); __asm__ volatile
 int _start(void) { return panic(4) + 1; }
 `
 
-// TestBSDKernels compares frames of the kernels of the BSDs, and of their debuggers, with llvm-symbolizer. One in a module of the kernel stays
+// TestBSDKernels compares frames of the kernels of the BSDs, of their debuggers, and of bcc's tools with llvm-symbolizer. One in a module of the kernel stays
 // as it is, and so do all if the file is of another build.
 func TestBSDKernels(t *testing.T) {
 	for _, c := range []struct{ file, format, module string }{
 		{"kernel.debug", "#%[1]d %#[2]x at %[3]s+%#[4]x", "#3 0xffffffff82000010 at zfs_open+0x10"},
 		{"kernel", "%[3]s() at %[3]s+%#[4]x/frame 0xfffffe0012345678", "zfs_open() at zfs_open+0x10/frame 0xfffffe0012345678"},
 		{"netbsd.gdb", "%[3]s(ffffdd0011f5caa0) at netbsd:%[3]s+%#[4]x", "zfs_open() at zfs:zfs_open+0x10"},
+		{"a.out", "\t%[1]d [<%016[2]x>] %[3]s+%#[4]x [a.out]", "\t3 [<00007f0594212d90>] [/usr/lib/libc.so.6]"},
 		{"bsd.gdb", "%[3]s(ffffdd0011f5caa0,0) at %[3]s+%#[4]x", "zfs_open() at zfs_open+0x10"},
 	} {
 		t.Run(c.file, func(t *testing.T) { compareKernel(t, c.file, c.format, c.module) })
