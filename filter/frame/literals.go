@@ -127,7 +127,8 @@ func endsDistance(line []byte, at int) bool {
 	for end < len(line) && scan.IsDigit(line[end]) {
 		end++
 	}
-	return at > 0 && line[at-1] == ' ' && (mayEnd(line, end) || scan.Has(line, end, " (")) && bytes.Contains(line[:at], hexPrefix) && !bytes.Contains(line[:at], soSuffix)
+	return at > 0 && line[at-1] == ' ' && (mayEnd(line, end) || scan.Has(line, end, " (")) && bytes.Contains(line[:at], hexPrefix) &&
+		(!bytes.Contains(line[:at], soSuffix) || bytes.IndexByte(line[:at], '`') > 0) // the latter are of lldb
 }
 
 // endsBracket reports whether `[0x…` is closed, and stands where a frame has it: at the end of the line, before this filter's answer, or after

@@ -44,7 +44,7 @@ var formats = [...]Format{
 	{"mozilla", "#", 0, "", stopAt(plusHex), readMozilla, "#02: main[/usr/lib/firefox/firefox +0x1234]"},
 	{"dart", "#", 0, "", stopAt(plusHex), readDart, "    #00 abs 0000007af71c4903 virt 000000000019e903 _kDartIsolateSnapshotInstructions+0xd7dc3"},
 	{"backward", "#", 0, "", stopAt(atAddress), readBackward, `#6    Object "./a.out", at 0x4019d8, in main`},
-	{"lldb", "#", 0, "", stopAt(unnamedMark), readLLDB, "  * frame #3: 0x0000555555555069 a.out`___lldb_unnamed_symbol_1060 + 9"},
+	{"lldb", "#", 0, "", stopAt(unnamedMark, plusDecimal), readLLDB, "  * frame #3: 0x0000555555555069 a.out`___lldb_unnamed_symbol_1060 + 9"},
 	{"boost", "#", 0, "", stopAt(numberZeros, address), readBoost, " 0# 0x000055DDD336E66D in ./prog"},
 	{"freebsd", "#", 0, "", stopAt(plusHex), readFreeBSD, "#1 0xffffffff809495e6 at vpanic+0x126"},
 	{"numbered", "#", 0, "", stopAt(address, number), readNumberOnly, "#0 0x55cfe9dfc549 base::debug::CollectStackTrace()"},
