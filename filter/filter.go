@@ -222,7 +222,7 @@ func (f *Filter) absolutes() bool { return f.observed() || f.shown() }
 // shown reports whether such frames may change the output: where mappings are known, where a reason is wanted, and with bpftrace's frames, which
 // have the form of numbers.
 func (f *Filter) shown() bool {
-	return f.resolver.Mapped || f.tracing || f.opt.Lookahead != (Lookahead{}) || f.opt.Maps != nil || f.opt.Board != nil || f.opt.Explain
+	return f.resolver.Mapped || f.tracing || f.opt.Lookahead != (Lookahead{}) || f.opt.Maps != nil || f.opt.Board != nil && !f.opt.Board.Hosted || f.opt.Explain
 }
 
 // numbers reports whether frames with nothing but a number mean anything: the number changes, or every frame counts.

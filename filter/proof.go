@@ -104,6 +104,7 @@ func (h *proving) mayNeed(line []byte) bool {
 	if parse.HasMarkup(line) {
 		return (h.f.unidentified || h.f.resolver.Mapped) && bytes.Contains(line, linecache.BTStart[1:])
 	}
+	h.f.resolver.NoteListed(line)
 	return frame.CandidateOfFile(line, h.f.absolutes()) || h.f.joints[h.next()] != nil
 }
 

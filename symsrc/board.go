@@ -6,6 +6,8 @@ import "debug/elf"
 type Board struct {
 	// Module has the path of the file, and its build ID if it has one.
 	Module Module
+	// Hosted is set for a program of an operating system that may be anywhere in memory: only Seastar prints addresses of its file.
+	Hosted bool
 	// Machine is what the program is for.
 	Machine elf.Machine
 	// Code are the addresses of the program's code, from Start to End.

@@ -9,27 +9,43 @@ import (
 // addr2lineWord begins a command that programs print for the reader to run.
 const addr2lineWord = "addr2line -e "
 
-// What stands beside the command: FoundationDB's options, and CmBacktrace's words.
-const foundationOptions, runWord = " -p -C -f -i 0x", "run: "
+// What stands beside the command: FoundationDB's options, and the words of CmBacktrace and RT-Thread.
+const foundationOptions, runWord, useWord = " -p -C -f -i 0x", "run: ", "please use: "
 
 // ofStack reports whether the command that begins at the place is one of a stack.
 func ofStack(line []byte, at int) bool {
-	return scan.EndsWith(line, 0, at, runWord) || bytes.Contains(line[at:], []byte(foundationOptions))
+	return scan.EndsWith(line, 0, at, runWord) || scan.EndsWith(line, 0, at, useWord) || bytes.Contains(line[at:], []byte(foundationOptions))
 }
 
 // readAddr2line reads an address of a command that FoundationDB prints in the place of a stack; `0x` stands at line[at]:
 //
 //	Backtrace="addr2line -e fdbserver.debug -p -C -f -i 0x1479f46 0x14786b7"
 //
-// They are return addresses of the process, less where the program begins (format_backtrace in its flow/Platform.actor.cpp): those of libraries are
-// far beyond its end, and one of these may be where a signal's handler returns to.
+// or of RT-Thread, whose program is that of a board:
+//
+//	please use: addr2line -e rtthread.elf -a -f 0x60012344 0x60023456
+//
+// FoundationDB's are return addresses of the process, less where the program begins (format_backtrace in its flow/Platform.actor.cpp): those of libraries are
+// far beyond its end, and one of these may be where a signal's handler returns to. The first one of RT-Thread's may be that of a fault
+// (rt_backtrace_frame in its src/kservice.c).
 func readAddr2line(s *Search, line []byte, at, from int, f *Frame) bool {
 	addr, end, ok := scan.Address(line, at)
 	if !ok {
 		return false
 	}
 	c, ok := s.command(line, at)
-	if !ok || !endsArgument(line, end) || !scan.Has(line, c.file.End, foundationOptions) {
+	if !ok || !endsArgument(line, end) {
+		return false
+	}
+	if scan.EndsWith(line, 0, s.needed, useWord) {
+		*f = Frame{Whole: span(at, end), Addr: span(at, end), Off: span(at, end), Offset: addr, Base: Absolute, Machines: AArch64 | RISCV, Convention: Traced}
+		if c.n == 0 {
+			f.Convention = TracedFirst
+		}
+		f.answer(s, line, end)
+		return true
+	}
+	if !scan.Has(line, c.file.End, foundationOptions) {
 		return false
 	}
 	if addr>>32 != 0 {

@@ -125,7 +125,7 @@ func androidFile(line []byte, f *Frame, inner bool) bool {
 	path := f.Module.Of(line)
 	switch {
 	case len(path) == 0, path[0] == '<', path[0] == '[', path[0] == '(', bytes.HasPrefix(path, []byte("/memfd:")),
-		bytes.HasPrefix(path, []byte("anon_inode:")), bytes.HasPrefix(path, []byte("/dev/ashmem/")):
+		bytes.HasPrefix(path, []byte("anon_inode:")), bytes.HasPrefix(path, []byte("/dev/ashmem/")), string(path) == "Not mapped":
 		f.Module = Span{}
 		return false
 	}

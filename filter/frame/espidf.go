@@ -202,12 +202,18 @@ func readESPStack(s *Search, line []byte, at, from int, f *Frame) bool {
 //	E: r3/a4:  0x24060000 r12/ip:  0x0003026a r14/lr:  0x000263eb
 //	E: Faulting instruction address (r15/pc): 0x00023c8a
 //
-// (esf_dump in its arch/arm/core/fatal.c.)
+// or on AArch64, or a frame of its call traces there:
+//
+//	E: ELR_ELn: 0x000000004000c1a4
+//	E:      0: fp: 0x00000000400b8a30 lr: 0x0000000040001058 [func2+0x30]
+//
+// (esf_dump in its arch/arm/core/fatal.c, z_arm64_fatal_error and print_trace_address in arch/arm64/core/fatal.c.)
 func readZephyr(s *Search, line []byte, at, from int, f *Frame) bool {
 	pc, end, ok := boardAddress(line, at)
 	colon := scan.BackSpaces(line, from, at)
 	if !ok || !scan.WordEnd(line, end) {
-		return false
+		pc, end, ok = scan.Address(line, at)
+		return ok && end-at == len("0x0000000040001058") && scan.WordEnd(line, end) && s.zephyr64(line, span(at, end), pc, from, f)
 	}
 	const fault, link = "Faulting instruction address (r15/pc):", "r14/lr:"
 	start, convention := colon-len(fault), Exact
@@ -218,5 +224,32 @@ func readZephyr(s *Search, line []byte, at, from int, f *Frame) bool {
 	}
 	*f = Frame{Whole: span(start, end), Addr: span(at, end), Off: span(at, end), Offset: pc, Base: Absolute, Machines: ARM, Convention: convention}
 	f.answer(s, line, end)
+	return true
+}
+
+// zephyr64 reads the rest of a register or a frame of Zephyr on AArch64, which has the address addr.
+func (s *Search) zephyr64(line []byte, addr Span, pc uint64, from int, f *Frame) bool {
+	const fault, link, frame = "ELR_ELn: ", " lr: ", ": fp: 0x"
+	*f = Frame{Addr: addr, Off: addr, Offset: pc, Base: Absolute, Machines: AArch64, Convention: Exact}
+	start := addr.Start - len(fault)
+	if !scan.EndsWith(line, from, addr.Start, fault) {
+		digits := scan.BackHex(line, from, max(from, addr.Start-len(link)))
+		if !scan.EndsWith(line, from, addr.Start, link) || !scan.EndsWith(line, from, digits, frame) {
+			return false
+		}
+		f.Num = span(scan.BackDigits(line, from, digits-len(frame)), digits-len(frame))
+		n, _, ok := scan.Decimal(line, f.Num.Start)
+		if !ok || f.Num.Empty() {
+			return false
+		}
+		start, f.Number, f.Convention = f.Num.Start, n, Returning
+	}
+	if f.Whole = span(start, addr.End); !scan.WordStart(line, from, start) {
+		return false
+	}
+	if close := bytes.IndexByte(line[addr.End:min(len(line), addr.End+maxSymbol)], ']'); close > 0 && scan.Has(line, addr.End, " [") { // the board has its symbols
+		f.Whole.End += close + 1
+	}
+	f.answer(s, line, f.Whole.End)
 	return true
 }

@@ -76,7 +76,8 @@ const (
 	// Strace prints Raw addresses that count in the file, or Moved addresses that count in the module: the machine code says which. The
 	// first one of a stack is exact.
 	Strace
-	// Traced addresses are those of a board's backtrace: on Xtensa 3 less than return addresses, on RISC-V return addresses.
+	// Traced addresses are those of a board's backtrace: on Xtensa 3 less than return addresses, on RISC-V return addresses, on AArch64 those
+	// of calls (_bt_kaddr in RT-Thread's libcpu/aarch64/common/backtrace.c).
 	Traced
 	// TracedFirst is the first one of these, which may be that of a fault, or on Xtensa 3 less.
 	TracedFirst
@@ -177,8 +178,8 @@ type Frame struct {
 	Later bool
 	// Machines, if not 0, are what the emitter runs on. It is the only program there, and has no mappings.
 	Machines Machines
-	// Kernel is set where the module is FreeBSD's kernel, which the log does not name.
-	Kernel bool
+	// Kernel is the name of the file of the kernel, one of the BSDs, where that is the module and the log does not name it.
+	Kernel string
 	// Data is set where the address is that of a variable.
 	Data bool
 	// Headline is set for the address of a fault in the headline of the stack that is below it.

@@ -31,7 +31,7 @@ func readFreeBSD(s *Search, line []byte, at, from int, f *Frame) bool {
 	if !ok || !mayEnd(line, end) {
 		return false
 	}
-	*f = Frame{Whole: span(at, end), Num: span(at+1, numEnd), Number: n, Addr: addr, Off: addr, Offset: v, Hint: span(name.Start, end), Kernel: true, Convention: Raw}
+	*f = Frame{Whole: span(at, end), Num: span(at+1, numEnd), Number: n, Addr: addr, Off: addr, Offset: v, Hint: span(name.Start, end), Kernel: "kernel", Convention: Raw}
 	f.answer(s, line, end)
 	return true
 }

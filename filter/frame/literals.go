@@ -44,6 +44,10 @@ var (
 	unknownTwice = match.Literal{Text: "Unknown  Unknown", When: match.Always, Fits: endsLine}
 	addr2line    = match.Literal{Text: addr2lineWord, When: match.Always, Fits: ofStack}
 	linkColon    = match.Literal{Text: " ra: ", After: match.Hex, When: match.Absolute}
+	dollar       = match.Literal{Text: "  $0000", After: match.Hex, When: match.Absolute}
+	relocatedAs  = match.Literal{Text: "(reloc)", When: match.Absolute}
+	adjustedAs   = match.Literal{Text: " reloc adjusted", When: match.Absolute}
+	firmware     = match.Literal{Text: firmwareWord, After: match.Hex, When: match.Always}
 	mepcColon    = match.Literal{Text: "mepc: ", After: match.Hex, When: match.Absolute}
 	attaching    = match.Literal{Text: TracingWord, When: match.Always, Fits: beforeProbes}
 	atPath       = match.Literal{Text: execinfoWord, When: match.Always, Fits: afterFunction}
@@ -129,7 +133,8 @@ func endsDistance(line []byte, at int) bool {
 	for end < len(line) && scan.IsDigit(line[end]) {
 		end++
 	}
-	return at > 0 && line[at-1] == ' ' && (mayEnd(line, end) || scan.Has(line, end, " (")) && bytes.Contains(line[:at], hexPrefix) && !bytes.Contains(line[:at], soSuffix)
+	return at > 0 && line[at-1] == ' ' && (mayEnd(line, end) || scan.Has(line, end, " (")) && bytes.Contains(line[:at], hexPrefix) &&
+		(!bytes.Contains(line[:at], soSuffix) || bytes.IndexByte(line[:at], '`') > 0) // the latter are of lldb
 }
 
 // endsBracket reports whether `[0x…` is closed, and stands where a frame has it: at the end of the line, before this filter's answer, or after
@@ -176,11 +181,15 @@ func endsPerf(line []byte, at int) bool {
 	return at > 0 && line[at-1] == ' ' && mayEnd(line, at+len("(inlined)")) && bytes.IndexByte(line[:at], '\t') >= 0
 }
 
-// followsItem reports whether an address after ` @ ` may be that of a numbered item.
+// followsItem reports whether an address after ` @ ` may be that of a numbered item, or of an application of OP-TEE that mappings reads.
 func followsItem(line []byte, at int) bool {
 	end := scan.HexEnd(line, at+len(" @ 0x"))
 	if end < len(line) && !mayEnd(line, end) {
 		return false
+	}
+	const uuid, group = len("8aaaf201-2450-11e4-abe2-0002a5d5c57b"), len("-0002a5d5c57b")
+	if at >= uuid+len("] ") && line[at-group] == '-' && scan.EndsWith(line, 0, at-uuid, "] ") {
+		return true
 	}
 	for i := at; i > 0; {
 		if i = bytes.LastIndex(line[:i], itemWord); i > 0 && scan.IsDigit(line[i-1]) {

@@ -1,6 +1,10 @@
 package frame
 
-import "qss-filter/filter/scan"
+import (
+	"bytes"
+
+	"qss-filter/filter/scan"
+)
 
 // readNuttX reads an entry of NuttX's backtraces, of which a line has up to eight, as wide as the machine's pointers; `0x` stands at line[at]:
 //
@@ -28,6 +32,26 @@ func readNuttX(s *Search, line []byte, at, from int, f *Frame) bool {
 	}
 	*f = Frame{Whole: span(at, end), Addr: span(at, end), Off: span(at, end), Offset: pc, Base: Absolute, Machines: Xtensa | RISCV | ARM | AArch64,
 		Convention: Branching}
+	f.answer(s, line, end)
+	return true
+}
+
+// readPX4 reads a register of PX4's log of faults on ARM; `pc:0x` or `lr:0x` stands at line[at]:
+//
+//	r8:0x00000000 r9:0x00000000 r10:0x00000003 r11:0x00000000 r12:0x00000000  sp:0x2007d820 lr:0x080148dd pc:0x08014900
+//
+// (write_registers in its src/systemcmds/hardfault_log/hardfault_log.c.)
+func readPX4(s *Search, line []byte, at, from int, f *Frame) bool {
+	const name = "pc:"
+	start := at + len(name)
+	pc, end, ok := boardAddress(line, start)
+	if !ok || !scan.WordEnd(line, end) || !scan.WordStart(line, from, at) || !bytes.Contains(line[max(0, at-len(" sp:0x2007d820 lr:0x080148dd ")-1):at], []byte(" sp:0x")) {
+		return false
+	}
+	*f = Frame{Whole: span(at, end), Addr: span(start, end), Off: span(start, end), Offset: pc, Base: Absolute, Machines: ARM, Convention: Exact}
+	if line[at] == 'l' {
+		f.Convention = Returning
+	}
 	f.answer(s, line, end)
 	return true
 }

@@ -18,7 +18,8 @@ func readPrettyStack(s *Search, line []byte, at, from int, f *Frame) bool {
 	mod.Start = scan.BackToken(line, from, mod.End)
 	numEnd := scan.BackSpaces(line, from, mod.Start)
 	num := span(scan.BackDigits(line, from, numEnd), numEnd)
-	if mod.End == at || mod.Empty() || num.Empty() || !scan.WordStart(line, from, num.Start) ||
+	const digits = 4 // of the number of a frame at most
+	if mod.End == at || mod.Empty() || num.Empty() || num.End-num.Start > digits || !scan.WordStart(line, from, num.Start) ||
 		num.End-num.Start == 1 && mod.Start-num.End < 2 {
 		return false
 	}

@@ -50,9 +50,9 @@ func readSeastarAddress(s *Search, line []byte, at, _ int, f *Frame) bool {
 		// The prefix is known to be one. Others write where a fault was behind theirs, as Bugly does: that is no address of a program that lies where it
 		// was linked to, nor one with all its digits, and a list is indented.
 		alone = alone && (s.begin == 0 || at > s.begin || e-at <= len("0x01234567") || e-at == len("0x0123456789abcdef"))
-	} else if scan.EndsWith(line, 0, scan.BackSpaces(line, 0, at), "]:") {
-		alone = alone && e-at == len("0x0123456789abcdef")
-	} else if p := scan.BackSpaces(line, 0, at); p > s.begin && line[p-1] != '\n' {
+	} else if p := scan.BackSpaces(line, 0, at); scan.EndsWith(line, 0, p, "]:") {
+		alone = alone && (e-at == len("0x0123456789abcdef") || at-p == len("   "))
+	} else if p > s.begin && line[p-1] != '\n' {
 		alone = false
 	}
 	if !s.standsInList(line, at, alone) {
@@ -74,11 +74,15 @@ func (s *Search) standsInList(line []byte, start int, alone bool) bool {
 	return s.list.is
 }
 
+// largeAlloc is in the lines of tcmalloc that have a stack, `tcmalloc: large alloc 3011936256 bytes == 0x5bbf0000 @  0x7feed825d1e7 0x4f9ba9`
+// (ReportLargeAlloc in gperftools' src/tcmalloc.cc).
+var largeAlloc = []byte("tcmalloc: large alloc ")
+
 // follows reports whether the word at start, before which only spaces stand after p, is the first after "Backtrace:", or after others
 // that are. What was found of the last one is known.
 func (s *Search) follows(line []byte, start, p int) bool {
 	for range maxList {
-		if p == start || scan.EndsWith(line, 0, p, "acktrace:") {
+		if p == start || scan.EndsWith(line, 0, p, "acktrace:") || scan.EndsWith(line, 0, p, " @") && bytes.Contains(line[:p], largeAlloc) {
 			return p < start
 		}
 		word := scan.BackToken(line, 0, p)

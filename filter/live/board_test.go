@@ -100,6 +100,14 @@ var boards = []board{
 			return fmt.Sprintf("    32 bytes (@ 0x3ffb5f24, Internal) allocated CPU 0 ccount 0x0d22e8d4 caller 0x%08x:0x%08x\nfreed by 0x%08x:\n", ret, ret, ret),
 				[]uint64{ret | after, ret | after, ret | after}
 		}},
+		// _exit_trap in arch/riscv/lib/interrupts.c.
+		{"U-Boot", func(fault, ret, call uint64) (string, []uint64) {
+			return fmt.Sprintf("EPC: %016x RA: %016x TVAL: 0000000000000000\nEPC: %016x RA: %016x reloc adjusted\n", fault, ret, fault, ret), []uint64{fault, ret | after}
+		}},
+		// src/kservice.c, and _bt_kaddr in libcpu/risc-v/common64/backtrace.c.
+		{"RT-Thread", func(fault, ret, call uint64) (string, []uint64) {
+			return fmt.Sprintf("please use: addr2line -e rtthread.elf -a -f 0x%x 0x%x\n", ret, ret), []uint64{ret | after, ret | after}
+		}},
 		// arch/riscv/core/fatal.c and stacktrace.c.
 		{"Zephyr", func(fault, ret, call uint64) (string, []uint64) {
 			return fmt.Sprintf("E:      ra: %08x\nE:    mepc: %08x\nE: call trace:\nE:       0: ra: %08x [f+0x30]\nE:       1: ra: %08x [main+0x22]\nE:       2: fp: 8000dc50   ra: %08x\n", ret, fault, fault, ret, ret),
@@ -115,6 +123,11 @@ var boards = []board{
 		// arch/arm/core/fatal.c.
 		{"Zephyr", func(fault, ret, call uint64) (string, []uint64) {
 			return fmt.Sprintf("[00:00:05.979,000] <err> os: r3/a4:  0x24060000 r12/ip:  0x0003026a r14/lr:  0x%08x\n[00:00:05.979,000] <err> os: Faulting instruction address (r15/pc): 0x%08x\n", ret|1, fault),
+				[]uint64{ret | after, fault}
+		}},
+		// write_registers in PX4's src/systemcmds/hardfault_log/hardfault_log.c.
+		{"PX4", func(fault, ret, call uint64) (string, []uint64) {
+			return fmt.Sprintf(" r8:0x00000000 r9:0x00000000 r10:0x00000003 r11:0x00000000 r12:0x00000000  sp:0x2007d820 lr:0x%08x pc:0x%08x\n", ret|1, fault),
 				[]uint64{ret | after, fault}
 		}},
 		// getlroffset in arch/arm/src/common/arm_backtrace_thumb.c: the addresses of calls. Other unwinders keep the bit of return addresses.
@@ -138,6 +151,20 @@ var boards = []board{
 		// unwind_stack in common/backtrace/backtrace.c of Trusted Firmware-A.
 		{"TF-A", func(fault, ret, call uint64) (string, []uint64) {
 			return fmt.Sprintf("BACKTRACE: START: assert\n0: EL3: 0x%x\n1: S-EL1: 0x%x\nBACKTRACE: END: assert\n", fault, call), []uint64{fault, call}
+		}},
+		// show_regs in arch/arm/lib/interrupts_64.c.
+		{"U-Boot", func(fault, ret, call uint64) (string, []uint64) {
+			return fmt.Sprintf("\"Synchronous Abort\" handler, esr 0x96000007\nelr: %016x lr : %016x (reloc)\nelr: %016x lr : %016x\n", fault, ret, fault, ret),
+				[]uint64{fault, ret | after}
+		}},
+		// arch/arm64/core/fatal.c.
+		{"Zephyr", func(fault, ret, call uint64) (string, []uint64) {
+			return fmt.Sprintf("E: ELR_ELn: 0x%016x\nE: call trace:\nE:      0: fp: 0x00000000400b8a30 lr: 0x%016x\nE:      1: fp: 0x00000000400b8a50 lr: 0x%016x [f+0x30]\n", fault, ret, ret),
+				[]uint64{fault, ret | after, ret | after}
+		}},
+		// rt_backtrace_frame in src/kservice.c, and _bt_kaddr in libcpu/aarch64/common/backtrace.c.
+		{"RT-Thread", func(fault, ret, call uint64) (string, []uint64) {
+			return fmt.Sprintf("please use: addr2line -e rtthread.elf -a -f 0x%x 0x%x\n", fault, call), []uint64{fault, call}
 		}},
 		{"NuttX", func(fault, ret, call uint64) (string, []uint64) {
 			return fmt.Sprintf("backtrace| 2: 0x%016x 0x%016x\n", ret, ret), []uint64{ret | after, ret | after}

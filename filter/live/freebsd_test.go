@@ -20,9 +20,23 @@ __attribute__((noinline)) int panic(int x) { int r = vpanic(x); __asm__ volatile
 int _start(void) { return panic(4) + 1; }
 `
 
-// TestFreeBSDKernel compares frames of FreeBSD's kernel with llvm-symbolizer. One in a module of the kernel stays as it is, and so do all if
-// the file is of another build.
-func TestFreeBSDKernel(t *testing.T) {
+// TestBSDKernels compares frames of the kernels of the BSDs, of their debuggers, and of bcc's tools with llvm-symbolizer. One in a module of the kernel stays
+// as it is, and so do all if the file is of another build.
+func TestBSDKernels(t *testing.T) {
+	for _, c := range []struct{ file, format, module string }{
+		{"kernel.debug", "#%[1]d %#[2]x at %[3]s+%#[4]x", "#3 0xffffffff82000010 at zfs_open+0x10"},
+		{"kernel", "%[3]s() at %[3]s+%#[4]x/frame 0xfffffe0012345678", "zfs_open() at zfs_open+0x10/frame 0xfffffe0012345678"},
+		{"netbsd.gdb", "%[3]s(ffffdd0011f5caa0) at netbsd:%[3]s+%#[4]x", "zfs_open() at zfs:zfs_open+0x10"},
+		{"a.out", "\t%[1]d [<%016[2]x>] %[3]s+%#[4]x [a.out]", "\t3 [<00007f0594212d90>] [/usr/lib/libc.so.6]"},
+		{"bsd.gdb", "%[3]s(ffffdd0011f5caa0,0) at %[3]s+%#[4]x", "zfs_open() at zfs_open+0x10"},
+	} {
+		t.Run(c.file, func(t *testing.T) { compareKernel(t, c.file, c.format, c.module) })
+	}
+}
+
+// compareKernel compares frames of a kernel, whose format gets the number, the address, the function and the distance from it, with
+// llvm-symbolizer. One of a module is below them.
+func compareKernel(t *testing.T, file, format, module string) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the program is one of x86-64")
 	}
@@ -32,8 +46,8 @@ func TestFreeBSDKernel(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "k.c"), []byte(freeBSDKernel), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for build, flag := range map[string]string{"same/kernel.debug": "-O1", "other/kernel": "-O0"} {
-		path := filepath.Join(dir, build)
+	for build, flag := range map[string]string{"same": "-O1", "other": "-O0"} {
+		path := filepath.Join(dir, build, file)
 		if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -43,11 +57,11 @@ func TestFreeBSDKernel(t *testing.T) {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	}
-	kernel := filepath.Join(dir, "same/kernel.debug")
+	kernel := filepath.Join(dir, "same", file)
 	log, want := "panic: test\nKDB: stack backtrace:\n", "panic: test\nKDB: stack backtrace:\n"
 	for i, call := range [...][2]string{{"vpanic", "kdb_backtrace"}, {"panic", "vpanic"}, {"_start", "panic"}} {
 		at := returnsTo(t, kernel, call[0], call[1])
-		frame := fmt.Sprintf("#%d %#x at %s+%#x", i, at, call[0], at-symbolAt(t, kernel, call[0]))
+		frame := fmt.Sprintf(format, i, at, call[0], at-symbolAt(t, kernel, call[0]))
 		out, err := exec.Command("llvm-symbolizer-22", "--obj="+kernel, fmt.Sprintf("%#x", at-1)).Output()
 		if err != nil {
 			t.Fatal(err)
@@ -55,8 +69,7 @@ func TestFreeBSDKernel(t *testing.T) {
 		log += frame + "\n"
 		want += frame + " in " + strings.Join(strings.Fields(string(out)), " ") + "\n"
 	}
-	const module = "#3 0xffffffff82000010 at zfs_open+0x10\n"
-	log, want = log+module, want+module
+	log, want = log+module+"\n", want+module+"\n"
 	for build, want := range map[string]string{"same": want, "other": log} {
 		var got strings.Builder
 		f := filter.New(filter.Options{Symbols: sourceOf(t, filepath.Join(dir, build))})

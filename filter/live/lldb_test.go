@@ -22,15 +22,22 @@ __attribute__((noinline)) void outer(int n) { inner(n + 1); __asm__ volatile("")
 int main(int c, char **v) { outer(c); return 0; }
 `
 
-// TestLiveLLDB compares what lldb prints of a stripped program, as the filter reads it with the unstripped one, with llvm-symbolizer.
+// TestLiveLLDB compares what lldb prints of a stripped program, and of one that has its symbols alone, as the filter reads it with the unstripped one,
+// with llvm-symbolizer. One of another build names nothing wrong.
 func TestLiveLLDB(t *testing.T) {
+	t.Run("stripped", func(t *testing.T) { compareLLDB(t, "strip -o a full/a", "___lldb_unnamed_symbol_([0-9a-f]+)") })
+	t.Run("symbols", func(t *testing.T) { compareLLDB(t, "strip -g -o a full/a", "([a-z]+)") })
+}
+
+// compareLLDB compares what lldb prints of a program that is stripped so, and that names functions so.
+func compareLLDB(t *testing.T, strip, names string) {
 	needTool(t, "lldb-22", "lldb-22")
 	needTool(t, "llvm-symbolizer-22", "llvm-22")
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "a.c"), []byte(lldbProgram), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	build := exec.Command("sh", "-c", "mkdir full && gcc -g -O1 -pie -fPIE -o full/a a.c && strip -o a full/a")
+	build := exec.Command("sh", "-c", "mkdir full other && gcc -g -O1 -pie -fPIE -o full/a a.c && gcc -g -O0 -pie -fPIE -o other/a a.c && "+strip)
 	build.Dir = dir
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -38,21 +45,34 @@ func TestLiveLLDB(t *testing.T) {
 	debug := exec.Command("lldb-22", "--no-lldbinit", "-b", "-o", "run", "-o", "bt", "-k", "bt", "./a")
 	debug.Dir = dir
 	log, err := debug.CombinedOutput()
-	frame := regexp.MustCompile("frame #([0-9]+): 0x[0-9a-f]+ a`___lldb_unnamed_symbol_([0-9a-f]+) \\+ ([0-9]+)(.*)")
+	frame := regexp.MustCompile("frame #([0-9]+): 0x[0-9a-f]+ a`" + names + " \\+ ([0-9]+)(.*)")
 	if !frame.Match(log) {
 		t.Skipf("lldb does not run the program: %v\n%s", err, log)
 	}
-	var got strings.Builder
-	f := filter.New(filter.Options{Symbols: sourceOf(t, filepath.Join(dir, "full"))})
-	if err := f.Run(context.Background(), strings.NewReader(string(log)), &got); err != nil {
-		t.Fatal(err)
+	var with [2]string
+	for i, build := range []string{"full", "other"} {
+		var got strings.Builder
+		f := filter.New(filter.Options{Symbols: sourceOf(t, filepath.Join(dir, build))})
+		if err := f.Run(context.Background(), strings.NewReader(string(log)), &got); err != nil {
+			t.Fatal(err)
+		}
+		with[i] = got.String()
 	}
-	frames := frame.FindAllStringSubmatch(got.String(), -1)
+	frames := frame.FindAllStringSubmatch(with[0], -1)
 	if len(frames) < 4 {
-		t.Fatalf("%d frames in %s", len(frames), got.String())
+		t.Fatalf("%d frames in %s", len(frames), with[0])
+	}
+	for i, m := range frame.FindAllStringSubmatch(with[1], -1) { // whose first function has the same code
+		line, _, _ := strings.Cut(frames[i][4], ".c:2:")
+		if m[4] != "" && (!strings.HasPrefix(m[4], line+".c:2:") || i > 0) {
+			t.Errorf("with another build: %s", m[0])
+		}
 	}
 	for _, m := range frames {
-		function, _ := strconv.ParseUint(m[2], 16, 64)
+		function, err := strconv.ParseUint(m[2], 16, 64)
+		if err != nil {
+			function = symbolAt(t, filepath.Join(dir, "full/a"), m[2])
+		}
 		distance, _ := strconv.ParseUint(m[3], 10, 64)
 		if m[1] != "0" { // a return address
 			distance--

@@ -38,9 +38,12 @@ var raisers = []raising{
 	{"gdc", "gdc", "raised.d", func(program, source string, flags []string) *exec.Cmd {
 		return exec.Command("gdc", slices.Concat([]string{"-g", "-o", program, source}, flags)...)
 	}, [][]string{{"-O0"}, {"-O2"}, {"-O0", "-no-pie", "-fno-pie"}}, []string{"raised", "called"}, 0, true},
+	{"fpc", "fp-compiler", "raised.pas", func(program, source string, flags []string) *exec.Cmd {
+		return exec.Command("fpc", slices.Concat([]string{"-g", "-gw3", "-FE" + filepath.Dir(program), "-o" + program}, flags, []string{source})...)
+	}, [][]string{{"-O-"}, {"-O2"}}, []string{"raised", "called", "fault"}, 0, false},
 }
 
-// TestRaised holds that the addresses in the stacks of Ada's and D's exceptions get the names that llvm-symbolizer has for the instructions: of
+// TestRaised holds that the addresses in the stacks of the exceptions of Ada, D and Pascal get the names that llvm-symbolizer has for the instructions: of
 // calls, and of what a signal interrupted. They get none of a program that was built again since.
 func TestRaised(t *testing.T) {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
@@ -116,11 +119,11 @@ func (r *raising) compare(t *testing.T, program, log string, own bool) (n filter
 		}
 		end = number("0x" + m[2])
 	}
-	returns, low, address := returnsOf(t, program), lowest(t, program), regexp.MustCompile(`0x[0-9a-f]+`)
+	returns, low, address := returnsOf(t, program), lowest(t, program), regexp.MustCompile(`(0x|\$)([0-9a-fA-F]+)`)
 	var at []uint64
 	var of []provenFrame
 	for _, f := range framesOf(t, assumedFiles(t), log, own) {
-		pc := number(address.FindString(f.Text)) + r.taken
+		pc := number("0x"+address.FindStringSubmatch(f.Text)[2]) + r.taken
 		if pc < first || pc >= end {
 			continue
 		}

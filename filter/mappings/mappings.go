@@ -16,14 +16,15 @@ import (
 type Format uint8
 
 const (
-	Proc        Format = iota // /proc/PID/maps, and "Dynamic libraries" of Java's hs_err
-	Tombstone                 // "memory map" of Android's tombstones
-	Tizen                     // "Maps Information" of Tizen's crash reports
-	Sanitizer                 // "Process memory map" of the sanitizers
-	GDB                       // gdb's "info proc mappings"
-	JSON                      // objects of JSON
-	Images                    // images below the stacks of swift-backtrace
-	AppleImages               // images below the stacks of Apple's reports
+	Proc          Format = iota // /proc/PID/maps, and "Dynamic libraries" of Java's hs_err
+	Tombstone                   // "memory map" of Android's tombstones
+	Tizen                       // "Maps Information" of Tizen's crash reports
+	Sanitizer                   // "Process memory map" of the sanitizers
+	GDB                         // gdb's "info proc mappings"
+	JSON                        // objects of JSON
+	Images                      // images below the stacks of swift-backtrace
+	AppleImages                 // images below the stacks of Apple's reports
+	TrustedImages               // those of a trusted application of OP-TEE
 )
 
 // Mapping is what one line of a list says. Its slices share the line's memory, but for a Path that was written with escapes.
@@ -57,6 +58,9 @@ func Parse(text []byte) (m Mapping, ok bool) {
 	text = bytes.Trim(text, " \t\r")
 	if len(text) < minLine || len(text) > maxLine {
 		return m, false
+	}
+	if m, ok = trusted(text); ok {
+		return m, true
 	}
 	s := &fields{bytes.TrimPrefix(text, fault)}
 	var prefixed bool

@@ -44,13 +44,21 @@ func (t *Thread) SumStated() bool { return t.sum != "" }
 // OfBoard reports whether a frame is of a board of the machine of the program that the user names.
 func (r *Resolver) OfBoard(fr *parse.Frame) bool {
 	b := r.queries.board
-	return b != nil && fr.Machines&machines[b.Machine] != 0
+	return b != nil && !b.Hosted && fr.Machines&machines[b.Machine] != 0
+}
+
+// ofSeastar reports whether a frame after Seastar's words is an address of the only program that the user names: Seastar has the paths of
+// libraries, and of the program the address in its file alone (decorate in its src/util/backtrace.cc). The words may be those of the line itself,
+// of whose frames the stack is weighed first.
+func (s *queries) ofSeastar(t *Thread, text []byte, fr *parse.Frame) bool {
+	return s.board != nil && fr.Convention == frame.Listed && fr.Base == frame.Absolute && (t.Emitter.headline == seastarHeadline || saysShard(text)) &&
+		t.Space.Empty() && s.lists.preload == nil && s.board.Covers(fr.Offset)
 }
 
 // onBoard returns the query of a frame of the board's program. ok is false if it is of none, or if the program has no code there.
 func (s *queries) onBoard(t *Thread, fr *parse.Frame) (q query, ok bool) {
 	b := s.board
-	if b == nil || fr.Done {
+	if b == nil || b.Hosted || fr.Done {
 		return q, false
 	}
 	is := machines[b.Machine]
@@ -71,6 +79,8 @@ func (s *queries) boardRule(t *Thread, fr *parse.Frame, is frame.Machines) Rule 
 		return exact.because(byOption)
 	case s.adjust == AdjustRA:
 		return afterCall.because(byOption)
+	case is == frame.AArch64 && (fr.Convention == frame.Traced || fr.Convention == frame.TracedFirst):
+		return exact.because(byFormat)
 	case fr.Convention == frame.TracedFirst && t.fault == fr.Offset:
 		return exact.because(byRegister)
 	case fr.Convention == frame.TracedFirst && is == frame.Xtensa && t.fault == fr.Offset+3:

@@ -68,7 +68,11 @@ func (s *queries) of(t *Thread, line int, text []byte, fr *parse.Frame) (q query
 		return query{mod: s.module(t, fr), off: fr.Offset, space: fr.Space, Rule: exact}, true, false
 	}
 	first := t.first(line, fr)
-	return s.under(t, text, fr, t.summed(text, fr.Offset, fr.ModuleText, s.adjust.Frame(t, t.convention(fr, first), first)))
+	rule := t.summed(text, fr.Offset, fr.ModuleText, s.adjust.Frame(t, t.convention(fr, first), first))
+	if s.ofSeastar(t, text, fr) && !t.headed(first, seastarHeadline) { // it is of another list
+		return query{off: fr.Offset, Rule: rule}, false, true
+	}
+	return s.under(t, text, fr, rule)
 }
 
 // under is the same under a rule.
@@ -82,6 +86,9 @@ func (s *queries) under(t *Thread, text []byte, fr *parse.Frame, rule Rule) (q q
 	}
 	if m, off, ok := s.beside(t.Process, fr); ok {
 		return query{mod: m, off: off, kind: kind, Rule: rule}, true, false
+	}
+	if s.ofSeastar(t, text, fr) {
+		return query{mod: s.memo.written([]byte(s.board.Module.Name), nil), off: fr.Offset, kind: kind, Rule: rule}, true, false
 	}
 	if addr, ok := s.absoluteAddress(t, text, fr); ok {
 		return query{off: addr, kind: kind, Rule: rule}, false, true
@@ -166,7 +173,6 @@ func (s *queries) absoluteAddress(t *Thread, text []byte, fr *parse.Frame) (addr
 var (
 	dartLibrary = []byte("libapp.so")
 	kernel      = []byte("vmlinux")
-	freeBSD     = []byte("kernel")
 	kernelFile  = []byte(".ko")
 )
 
@@ -194,8 +200,8 @@ func (s *queries) module(t *Thread, fr *parse.Frame) *Module {
 		} else if bytes.IndexByte(name, '.') < 0 {
 			name = append(bytes.Clone(name), kernelFile...)
 		}
-	case fr.Kernel:
-		name = freeBSD
+	case fr.Kernel != "":
+		name = []byte(fr.Kernel)
 	case len(name) == 0 && len(id) == 0 && len(t.dart) > 0:
 		return s.memo.module(dartLibrary, t.dart)
 	case len(name) == 0 && fr.Space == symsrc.InScript:

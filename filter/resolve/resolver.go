@@ -30,6 +30,7 @@
 package resolve
 
 import (
+	"bytes"
 	"unsafe"
 
 	"qss-filter/filter/mappings"
@@ -52,7 +53,7 @@ type Resolver struct {
 	Java *Java
 	// Counts counts what became of the frames.
 	Counts Counts
-	// Mapped is set once a list of mappings was read: absolute addresses count then.
+	// Mapped is set once a list of mappings was read, or Seastar's words where its program is known: absolute addresses count then.
 	Mapped bool
 	// Asked is the last query of a frame.
 	Asked Asked
@@ -174,4 +175,16 @@ func (r *Resolver) ApplyListed(t *Thread, text []byte, words match.Words, line i
 		r.Mapped = true
 	}
 	return mapping, file, id
+}
+
+// NoteListed notes that absolute addresses count if a line has Seastar's words, and the only program is named of which these may be.
+func (r *Resolver) NoteListed(line []byte) {
+	if r.queries.board != nil && !r.Mapped && saysShard(line) {
+		r.Mapped = true
+	}
+}
+
+// saysShard reports whether a text has Seastar's words.
+func saysShard(text []byte) bool {
+	return bytes.Contains(text, onShard) || bytes.Contains(text, inShard)
 }

@@ -36,7 +36,7 @@ type site struct {
 	less bool
 	// pointers is set if the emitter may have followed frame pointers, which not all code sets: such a stack may end with anything.
 	pointers bool
-	// kernel is set for a frame of FreeBSD's kernel, which may be in one of its modules: these are other files.
+	// kernel is set for a frame of the kernel of a BSD, which may be in one of its modules: these are other files.
 	kernel bool
 	// vague is set if the log does not say what the offset counts from.
 	vague bool
@@ -198,7 +198,7 @@ func (p *proofs) namedAt(at *site) string {
 // site returns what a frame says of the next site of the stack.
 func (s *Stack) site(text []byte, fr *parse.Frame) site {
 	at := site{number: fr.Number, done: fr.Done, less: fr.Convention == frame.OneLess, pointers: fr.Convention == frame.Sanitizers || fr.Convention == frame.Moved}
-	at.vague, at.kernel = fr.Convention == frame.Strace, fr.Kernel
+	at.vague, at.kernel = fr.Convention == frame.Strace, fr.Kernel != ""
 	at.hides = at.pointers || at.less || fr.Num.Empty() && (fr.Base == frame.Absolute || fr.Run == frame.Adjacent)
 	if last := len(s.sites) - 1; last >= 0 {
 		at.called = !s.interrupted && fr.Convention != frame.Exact && (fr.Num.Empty() || s.sites[last].number+1 == fr.Number)

@@ -206,7 +206,7 @@ func (w *weighing) returnsUncalled(i int) bool {
 func (w *weighing) symbol(i int) {
 	at := &w.sites[i]
 	if at.call == nil {
-		if q := w.named(at, at.q.from.name); len(q) == 0 && len(at.answer.Frames) == 0 && at.answer.Module.Files.Usable() {
+		if q := w.named(at, at.q.from.name); len(q) == 0 && len(at.answer.Frames) == 0 && at.answer.Module.Files.Usable() && !at.kernel {
 			w.refute(i, "no %s", at.q.from.name)
 		}
 		return

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"qss-filter/symsrc"
@@ -43,14 +44,15 @@ func board(path string) (b *symsrc.Board, isELF bool) {
 		return nil, false
 	}
 	id, err := identify(f, f.Size)
-	if err != nil || header.Type != elf.ET_EXEC {
+	hosted := header.Type == elf.ET_DYN && slices.ContainsFunc(header.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP })
+	if err != nil || header.Type != elf.ET_EXEC && !hosted {
 		return nil, true
 	}
 	path, err = filepath.Abs(path)
 	if err != nil {
 		return nil, true
 	}
-	b = &symsrc.Board{Module: symsrc.Module{Name: path, BuildID: id.id}, Machine: header.Machine}
+	b = &symsrc.Board{Module: symsrc.Module{Name: path, BuildID: id.id}, Hosted: hosted, Machine: header.Machine}
 	for _, p := range header.Progs {
 		if p.Type == elf.PT_LOAD && p.Flags&elf.PF_X != 0 && p.Memsz > 0 {
 			b.Code = append(b.Code, struct{ Start, End uint64 }{p.Vaddr, p.Vaddr + p.Memsz})

@@ -104,8 +104,9 @@ func moduleOf(base string) string {
 	return base
 }
 
-// debugSuffixes are the suffixes of debug files after the module's name; the last two are those of native-debug-symbols.zip.
-var debugSuffixes = [...]string{".debug", ".dbg", ".sym"}
+// debugSuffixes are the suffixes of debug files after the module's name; .gdb is that of kernels of OpenBSD and NetBSD, .elf that of
+// OP-TEE's applications, and the last two are those of native-debug-symbols.zip.
+var debugSuffixes = [...]string{".debug", ".gdb", ".elf", ".dbg", ".sym"}
 
 // named returns the files that may be the module n: those with its file name, or that with a debug suffix. Only those count whose
 // directories have the longest agreement with the end of its path.
