@@ -264,8 +264,9 @@ const (
 // separators end an expression or a statement, or begin one.
 const separators = ",;{}"
 
-// choose has the place at a position be that of the next segment if that is the one of its expression: of `b(2),await c(3)`, some
-// maps have only b, 2, c and 3, so that `await` would be where the 2 is. It returns false if the position may be part of neither.
+// choose has the place at a position be that of another segment than the one before it if that is the one of its expression: of
+// `b(2),await c(3)`, some maps have only b, 2, c and 3, so that `await` would be where the 2 is. It returns false if the position may be part of
+// none. Where the map has the source, that tells.
 func (c *code) choose(f *found, line, column int) bool {
 	if f.index < 0 {
 		return true
@@ -277,29 +278,169 @@ func (c *code) choose(f *found, line, column int) bool {
 	if !ok || !is || from > offset {
 		return true
 	}
-	if r.want(from, offset); !bytes.ContainsAny(r.text[from:offset], separators) && !callsFunction(r.text, from, offset) {
-		return true
+	token := r.token(offset)
+	if string(token) == awaitWord {
+		switch f.await(&r, from, offset, line, column) {
+		case agrees:
+			return true
+		case differs:
+			return false
+		}
 	}
 	next, sure := f.next(line, column)
 	if sure {
 		return true
 	}
-	if next >= 0 && offset < len(r.text) && inWord(r.text[offset]) {
+	r.want(from, offset)
+	switch f.compare(f.index, codeOfCall(r.text[:offset+len(token)], from, offset)) {
+	case agrees:
+		return true
+	case differs:
+		return false
+	}
+	to := -1 // where the next segment begins
+	if next >= 0 {
 		_, begin = f.generated(next)
-		if to, ok := r.offset(begin); ok && to >= offset {
-			if r.want(offset, to); !bytes.ContainsAny(r.text[offset:to], separators) {
-				f.index, f.moved = next, true
-				return true
-			}
+		if at, ok := r.offset(begin); ok && at >= offset {
+			to = at
+			r.want(offset, to+len("function"))
+		}
+		if f.near[next].source == f.near[f.index].source && f.near[next].before(&f.near[f.index]) || to >= 0 && string(token) == awaitWord && isFunction(r.text[to:]) {
+			return false // what follows in the code was put there
+		}
+	}
+	if !bytes.ContainsAny(r.text[from:offset], separators) && !callsFunction(r.text, from, offset) {
+		return true
+	}
+	if to >= 0 && offset < len(r.text) && inWord(r.text[offset]) && !bytes.ContainsAny(r.text[offset:to], separators+"(") {
+		f.index, f.moved = next, true
+		return true
+	}
+	return false
+}
+
+// before reports whether a segment is of a place in the source before that of another one.
+func (s *segment) before(other *segment) bool {
+	return s.line < other.line || s.line == other.line && s.column < other.column
+}
+
+// token returns the word or the sign at an offset.
+func (r *row) token(offset int) []byte {
+	end := offset
+	for r.want(offset, end+1); end < len(r.text) && end < offset+maxToken && inWord(r.text[end]); end++ {
+		r.want(offset, end+2)
+	}
+	return r.text[offset:min(max(end, offset+1), len(r.text))]
+}
+
+// maxToken bounds a word that is looked at.
+const maxToken = 64
+
+// isFunction reports whether a function or a class begins with a text. One that was put in the place of its name is elsewhere in the source.
+func isFunction(text []byte) bool {
+	for _, word := range [...]string{"function", "async", "class", "("} {
+		if bytes.HasPrefix(text, []byte(word)) {
+			return true
 		}
 	}
 	return false
 }
 
-// callsFunction reports whether a place is the call of a function that stands there, `(function(a){…})(b)`, and its segment the parenthesis
-// before it: where a function was put in the place of its name, that is its end in the source.
-func callsFunction(line []byte, from, offset int) bool {
-	return offset < len(line) && from > 0 && from == offset-1 && line[offset] == '(' && line[from] == ')' && line[from-1] == '}'
+// indirect begins a call that a compiler has made of the one of a name that is imported: `(0,b.c)(d)` of `c(d)`.
+const indirect = "(0,"
+
+// callee returns where the last name of an indirect call begins whose arguments begin at text[offset:], −1 for other text.
+func callee(text []byte, offset int) int {
+	if offset < 1 || offset >= len(text) || text[offset] != '(' || text[offset-1] != ')' {
+		return -1
+	}
+	begin, name := offset-1, -1
+	for begin > 0 && offset-begin < maxToken && (inWord(text[begin-1]) || text[begin-1] == '.' || text[begin-1] == ' ') {
+		if begin--; text[begin] == '.' && name < 0 {
+			name = begin + 1
+		}
+	}
+	if name < 0 {
+		name = begin
+	}
+	if !bytes.HasSuffix(text[:begin], []byte(indirect)) {
+		return -1
+	}
+	return name
+}
+
+// codeOfCall returns the code from an offset of the text to its end, where the call of an imported name at the second offset is as in the source.
+func codeOfCall(text []byte, from, offset int) []byte {
+	name := callee(text, offset)
+	if name < 0 {
+		return text[from:]
+	}
+	return append(bytes.Clone(text[min(max(from, name), offset-1):offset-1]), '(')
+}
+
+// callsFunction reports whether a place is the call of what stands in parentheses, `(function(a){…})(b)`, and its segment begins before that.
+// Where a function was put in the place of its name, the segment is the end of that in the source.
+func callsFunction(text []byte, from, offset int) bool {
+	return from < offset && offset < len(text) && text[offset] == '(' && callee(text, offset) < 0 &&
+		bytes.HasSuffix(bytes.TrimSuffix(text[from:offset], []byte("?.")), []byte(")"))
+}
+
+// await chooses the segment of the word `await` at an offset, of which the place of a frame that waits is. Where a variable was replaced by
+// what it was, the word is mapped to the variable, or not mapped. from is where the segment before it begins.
+func (f *found) await(r *row, from, offset, line, column int) comparison {
+	first, known := f.index, false
+	try := func(i int, code []byte) bool {
+		of := f.compare(i, code)
+		known = known || of != unknown
+		return of == agrees
+	}
+	i := first
+	if from == offset {
+		for ; i < len(f.near) && f.near[i].compare(f.near[first].generatedLine, f.near[first].generatedColumn) == 0; i++ {
+			if try(i, []byte(awaitWord)) {
+				return agrees
+			}
+		}
+	}
+	for ; i < len(f.near); i++ {
+		n, at := f.generated(i)
+		if n != line {
+			break
+		}
+		if at <= column {
+			continue
+		}
+		to, ok := r.offset(at)
+		if !ok || to < offset {
+			break
+		}
+		r.want(offset, to)
+		if len(bytes.Trim(r.text[min(offset+len(awaitWord), to):to], " (")) > 0 {
+			break
+		}
+		if place, ok := f.of.awaitBefore(&f.near[i]); ok {
+			f.index, f.word = i, &place
+			return agrees
+		}
+		break
+	}
+	r.want(from, offset)
+	switch {
+	case from < offset && try(first, r.text[from:offset+len(awaitWord)]), from == offset && f.of.hasWord(&f.near[first], awaitWord):
+		return agrees
+	case known:
+		return differs
+	}
+	return unknown
+}
+
+// compare compares code with the source at the place of the i-th segment. If it agrees, the place is that of the last word or sign of the code.
+func (f *found) compare(i int, code []byte) comparison {
+	of, at := f.of.compare(&f.near[i], code)
+	if of == agrees {
+		f.index, f.word = i, &at
+	}
+	return of
 }
 
 // holds reports whether all places of a map are in the code, by those that it notes, and the last one.

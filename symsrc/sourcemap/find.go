@@ -527,7 +527,8 @@ func (m *Maps) beside(file string) *Script {
 			m.fail(file + ": not a source map: " + err.Error())
 			return nil
 		}
-		return m.script(of, file, file, look, changed)
+		code, id := openCode(file, m.opt.Kept)
+		return m.script(of, file, file, openedCode{code, id}, look, changed)
 	}
 	at := file + mapEnd
 	if name, err := url.PathUnescape(named); named != "" && err == nil && filepath.IsLocal(filepath.FromSlash(name)) {
@@ -577,12 +578,24 @@ func comment(file string, size int64) string {
 // open reads a map of a script. The files are watched from before they are read.
 func (m *Maps) open(at, script string) *Script {
 	look, changed := watch(at, script)
+	code := make(chan openedCode, 1)
+	go func() { // a large one takes as long as half of its map
+		of, id := openCode(script, m.opt.Kept)
+		code <- openedCode{of, id}
+	}()
 	of, err := openMap(at, m.opt.Kept)
+	read := <-code
 	if err != nil {
 		m.fail(at + ": " + cause(err).Error())
 		return nil
 	}
-	return m.script(of, at, script, look, changed)
+	return m.script(of, at, script, read, look, changed)
+}
+
+// openedCode is what openCode returns.
+type openedCode struct {
+	code *code // nil if it is not here
+	id   string
 }
 
 // cause returns an error without the path that its message would have twice.
@@ -594,13 +607,13 @@ func cause(err error) error {
 }
 
 // script returns a script with its map. changed is when the last of their files was written.
-func (m *Maps) script(of *Map, at, script string, look *symsrc.Watch, changed time.Time) *Script {
+func (m *Maps) script(of *Map, at, script string, read openedCode, look *symsrc.Watch, changed time.Time) *Script {
 	s := &Script{m: of, maps: m, path: at,
 		files: &symsrc.Files{Debug: at, DebugStatus: symsrc.OK, ElfStatus: symsrc.OK, Unverified: true, Changed: changed}}
 	s.files.Watch = symsrc.NewWatch(func() bool { return look.Look() || s.changed() })
 	s.files.Text = s.text
-	var id string
-	if s.code, id = openCode(script, m.opt.Kept); s.code == nil {
+	id := read.id
+	if s.code = read.code; s.code == nil {
 		return s
 	}
 	s.file = script

@@ -247,7 +247,7 @@ func TestComposed(t *testing.T) {
 		return fmt.Sprintf("%s:%d:%d", filepath.ToSlash(at), fr.Line, fr.Column), fr.Unverified
 	}
 	for column, want := range map[uint32]string{544: "src/cart.ts:42:11", 134: "src/cart.ts:12:11", 310: "src/cart.ts:25:22", 303: "src/cart.ts:25:8",
-		411: "src/cart.ts:30:22", 505: "src/cart.ts:40:5", 815: "src/main.ts:7:28", 715: "src/cart.ts:60:16", 698: "src/cart.ts:59:35", 795: "src/main.ts:7:5"} {
+		411: "src/cart.ts:30:22", 505: "src/cart.ts:40:12", 815: "src/main.ts:7:28", 715: "src/cart.ts:60:16", 698: "src/cart.ts:59:35", 795: "src/main.ts:7:5"} {
 		if got, unverified := at(column); got != want || unverified {
 			t.Errorf("column %d: %s %t, want %s", column, got, unverified, want)
 		}

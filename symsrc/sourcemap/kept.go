@@ -4,21 +4,22 @@ import (
 	"bytes"
 	"encoding/binary"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 )
 
 // An index has what reading a map takes time to find: all but the mappings and the texts, and where these are in the file. Numbers are in
-// LEB128. A map has its debug ID and the number of its sections; then each section, its place before it; or, without sections: the
-// sources, the ignored ones, the places of the mappings, of the contents and of the functions, and the points.
-const indexMagic = "qss-filter source map 1\n"
+// LEB128. A map has its debug ID, whether it is of hermesc, the lines of its modules and its segments by name; and the number of its sections;
+// then each section, its place before it; or, without sections: the sources, the ignored ones, the places of the mappings, of the contents and
+// of the functions, and the points.
+const indexMagic = "qss-filter source map 2\n"
 
-// encode returns the index of a map. ok is false if the map has none: its mappings are not in the file as they are used, as
-// those of hermesc; or it is of a RAM bundle, as hardly any app has one.
+// encode returns the index of a map. ok is false if the map has none: its mappings are not in the file as they are used.
 func (m *Map) encode() (index []byte, ok bool) {
-	ok = len(m.offsets)+len(m.segments) == 0
+	ok = true
 	m.each(func(m *Map) {
-		ok = ok && m.sorted == nil && !m.compiled && (m.mapped != span{} || len(m.mappings) == 0)
+		ok = ok && m.sorted == nil && (m.mapped != span{} || len(m.mappings) == 0)
 	})
 	if !ok {
 		return nil, false
@@ -37,6 +38,20 @@ func (m *Map) appendTo(b []byte) []byte {
 		}
 	}
 	word(m.DebugID)
+	if m.compiled {
+		number(1)
+	} else {
+		number(0)
+	}
+	number(len(m.offsets))
+	for _, line := range m.offsets {
+		number(line + 1)
+	}
+	number(len(m.segments))
+	for _, name := range slices.Sorted(maps.Keys(m.segments)) {
+		word(name)
+		b = m.segments[name].appendTo(b)
+	}
 	number(len(m.sections))
 	for _, s := range m.sections {
 		number(s.line)
@@ -181,10 +196,24 @@ func (r *indexReader) places() []span {
 
 func (r *indexReader) read(t *text, depth int) *Map {
 	m := &Map{text: t, DebugID: string(r.bytes(r.number(len(r.rest))))}
-	n := r.number(maxSections)
+	m.compiled = r.number(1) == 1
+	if n := r.number(min(maxSections, len(r.rest))); n > 0 {
+		m.offsets = make([]int, n)
+	}
+	for i := range m.offsets {
+		m.offsets[i] = r.number(math.MaxInt32+1) - 1
+	}
 	if depth > maxDepth {
 		r.bad = true
 	}
+	for n := r.number(maxSections); n > 0 && !r.bad; n-- {
+		if m.segments == nil {
+			m.segments = map[string]*Map{}
+		}
+		name := string(r.bytes(r.number(len(r.rest))))
+		m.segments[name] = r.read(t, depth+1)
+	}
+	n := r.number(maxSections)
 	for i := 0; i < n && !r.bad; i++ {
 		line, column := r.number(1<<30), r.number(1<<30)
 		m.sections = append(m.sections, section{line, column, r.read(t, depth+1)})

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +19,10 @@ import (
 // answers returns what a map says of many places.
 func answers(m *Map) string {
 	var all strings.Builder
+	fmt.Fprintf(&all, "%q %t %v\n", m.DebugID, m.compiled, m.offsets)
+	for _, name := range slices.Sorted(maps.Keys(m.segments)) {
+		fmt.Fprintf(&all, "%s: %s", name, answers(m.segments[name]))
+	}
 	for line := range 460 {
 		for column := 0; column < 400; column += 3 {
 			if o, ok := m.At(line, column); ok {
@@ -36,7 +42,7 @@ func TestKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	kept := diskcache.NewKept(cache)
-	for _, name := range []string{"testdata/metro/with-function-map.js.map", "testdata/scripts/estraverse.min.js.map"} {
+	for _, name := range []string{"testdata/metro/with-function-map.js.map", "testdata/scripts/estraverse.min.js.map", "testdata/ram/main.jsbundle.map"} {
 		original, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

@@ -7,6 +7,7 @@
 //	text.go         the text of a map, of which only parts are kept in memory
 //	kept.go         what is kept of a map for the next run
 //	code.go         generated code, and whether a map can be of it
+//	compare.go      sources as a map has them, and what they say of code
 //	find.go         which map a script has
 package sourcemap
 
@@ -56,7 +57,9 @@ type Map struct {
 	contents, functions []span
 	text                *text
 	mu                  sync.Mutex
-	named               map[int32]functions // of sources, by Metro
+	named               map[int32]functions   // of sources, by Metro
+	texts               map[int32]*sourceText // of sources, nil for those without one
+	textBytes           int                   // of these
 }
 
 // section is a map of the code from a place on.
@@ -214,7 +217,7 @@ func (m *Map) readModules(data []byte, fields map[string]span, depth int) {
 	if at, ok := fields["x_facebook_offsets"]; ok && json.Unmarshal(at.of(data), &offsets) == nil {
 		for _, line := range offsets[:min(len(offsets), maxSections)] {
 			first := -1
-			if line != nil {
+			if line != nil && *line >= 0 && *line <= math.MaxInt32 {
 				first = *line
 			}
 			m.offsets = append(m.offsets, first)
@@ -315,7 +318,12 @@ type found struct {
 	index int
 	// moved is set if the place is before that segment, and part of its expression.
 	moved bool
+	// word is where the source has the word at the place, if that is known. It is in the source of the segment.
+	word *position
 }
+
+// position is a place in a source.
+type position struct{ line, column int32 }
 
 // generated returns where the i-th segment near a place begins.
 func (f *found) generated(i int) (line, column int) {
@@ -394,6 +402,9 @@ func (f *found) original() (o Original, ok bool) {
 	}
 	_, ignored := slices.BinarySearch(f.of.ignored, int(s.source))
 	o = Original{Source: f.of.sources[s.source], Line: int(s.line) + 1, Column: int(s.column), Ignored: ignored}
+	if f.word != nil {
+		o.Line, o.Column = int(f.word.line)+1, int(f.word.column)
+	}
 	o.Function = f.of.functionAt(s.source, o.Line, o.Column)
 	if f.moved {
 		o.Column = -1

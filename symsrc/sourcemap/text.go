@@ -1,7 +1,6 @@
 package sourcemap
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -150,13 +149,15 @@ func openMap(path string, kept *diskcache.Kept) (m *Map, err error) {
 	if of.changed(f) {
 		return nil, errChanged
 	}
+	m.readMappings()
 	if index, ok := m.encode(); ok {
 		kept.Store(path, index)
 	}
 	return m, nil
 }
 
-// parseFile parses the map in a file, and copies the mappings: a bundle may be built again, and no page of an old file may be wanted then.
+// parseFile parses the map in a file. The mappings in the text are not to be used afterwards: a bundle may be built again, and no page of an
+// old file may be wanted then.
 func (t *text) parseFile(f *os.File) (m *Map, err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -169,14 +170,7 @@ func (t *text) parseFile(f *os.File) (m *Map, err error) {
 		return nil, err
 	}
 	defer func() { _ = end() }()
-	if m, err = parseAll(data, t); err == nil {
-		m.each(func(m *Map) {
-			if m.mapped != (span{}) {
-				m.mappings = bytes.Clone(m.mappings)
-			}
-		})
-	}
-	return m, err
+	return parseAll(data, t)
 }
 
 // each calls f for the map, or for those of its sections, and for those of its segments.
@@ -192,10 +186,12 @@ func (m *Map) each(f func(*Map)) {
 	}
 }
 
-// readMappings has the mappings that an index lacks read as they are wanted.
+// readMappings has the mappings that are used as they are in the file read from there as they are wanted.
 func (m *Map) readMappings() {
 	m.each(func(m *Map) {
-		m.pieces = m.text.piecesOf(m.mapped)
-		m.mappings = m.pieces.data
+		if m.sorted == nil && m.mapped != (span{}) {
+			m.pieces = m.text.piecesOf(m.mapped)
+			m.mappings = m.pieces.data
+		}
 	})
 }

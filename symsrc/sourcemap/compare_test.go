@@ -1,0 +1,106 @@
+package sourcemap
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestInlined compares the places of a program in which terser and rolldown have put variables and functions where they are used with what
+// Node.js writes for the program as it was: none may be another one, and few be missing. The maps have the variable at `await` in its place.
+func TestInlined(t *testing.T) {
+	sources := stacks(t, "testdata/inlined/source.stack", regexp.MustCompile(`(?:lib|main)\.js:\d+`))
+	for tool, missing := range map[string]int{"terser": 1, "rolldown": 0} {
+		script, err := filepath.Abs("testdata/inlined/" + tool + ".mjs")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := New(Options{}).Script(context.Background(), script)
+		if s == nil {
+			t.Fatalf("%s: no map", tool)
+		}
+		for i, stack := range stacks(t, "testdata/inlined/"+tool+".stack", regexp.MustCompile(`\d+:\d+`)) {
+			want := sources[i]
+			for _, place := range stack {
+				line, column, _ := strings.Cut(place, ":")
+				l, _ := strconv.Atoi(line)
+				c, _ := strconv.Atoi(column)
+				a := s.At(Pack(uint32(l-1), uint32(c-1)))
+				if len(a.Frames) == 0 {
+					missing--
+					continue
+				}
+				got := fmt.Sprintf("%s:%d", filepath.Base(a.Frames[0].File), a.Frames[0].Line)
+				if k := slices.Index(want, got); k >= 0 {
+					want = want[k+1:]
+				} else {
+					t.Errorf("%s: %s is %s, want one of %q", tool, place, got, want)
+				}
+			}
+		}
+		if missing < 0 {
+			t.Errorf("%s: %d more places have none than should", tool, -missing)
+		}
+	}
+}
+
+// stacks returns what is found in each of the stacks of a file.
+func stacks(t *testing.T, path string, what *regexp.Regexp) (all [][]string) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for stack := range strings.SplitSeq(string(text), "TypeError: ") {
+		if found := what.FindAllString(stack, -1); len(found) > 0 {
+			all = append(all, found)
+		}
+	}
+	return all
+}
+
+// TestCompareTokens holds which code agrees with a source: names may be others, and words that minifiers drop may be missing.
+func TestCompareTokens(t *testing.T) {
+	for _, c := range []struct {
+		source, code string
+		want         comparison
+		last         string // what the source has from there
+	}{
+		{"await load(n);", "await", agrees, "await load"},
+		{"found + found;", "await", differs, ""},
+		{"total // of all\n  .add(1)", "a.add(", agrees, "(1)"},
+		{"other /* one */ (n)", "b(", agrees, "(n)"},
+		{"other(n)", "b))(", differs, ""},
+		{"return await load(n)", "await", agrees, "await load"},
+		{"new Error('x')", "Error(", agrees, "('x')"},
+		{"const a = b(c)", "d=e(", agrees, "(c)"},
+		{"};", ")(", differs, ""},
+		{"return n", "return await", differs, ""},
+		{"say('a').at(1)", `f("a").at(`, unknown, ""},
+		{"", "a", differs, ""},
+	} {
+		of, last := compareTokens(c.source, c.code)
+		if of != c.want || of == agrees && !strings.HasPrefix(c.source[last:], c.last) {
+			t.Errorf("%q and %q: %d at %q", c.source, c.code, of, c.source[last:])
+		}
+	}
+}
+
+// FuzzCompare holds that no source and no code is a panic, and that code agrees with itself.
+func FuzzCompare(f *testing.F) {
+	f.Add("await f(1)", "await g(")
+	f.Add("/* x", "// y\nz")
+	f.Fuzz(func(t *testing.T, source, code string) {
+		if of, last := compareTokens(source, code); of == agrees && (last < 0 || last > len(source)) {
+			t.Error(last)
+		}
+		if of, _ := compareTokens(code, code); of == differs {
+			t.Error("it differs from itself")
+		}
+	})
+}

@@ -1,0 +1,2 @@
+async function e(e){return await null,await e.missing()}async function t(t){let n=await e(t);return n+n}const n=function(e){return(t=>n=>t+n+e.missing)(1)(2)};async function r(e){return await t(e)+1}async function i(t){return await 1,await e(t)}function a(e){return n(e).toString()}const o=e=>e===1?n(e):a(null),s=[r,i,e=>a(null),e=>o(e)];for(let e of s)try{await e(2)}catch(e){console.log(e.stack.replaceAll(`file://`+process.cwd()+`/`,``))}export{};
+//# sourceMappingURL=rolldown.mjs.map

@@ -1,0 +1,2 @@
+async function n(n){return await null,await n.missing()}const t=function(n){return(t=>1+t+n.missing)(2)};function a(n){return t(n).toString()}const c=[async function(t){return await async function(t){const a=await n(t);return a+a}(t)+1},async function(t){return await 1,await n(t)},n=>a(null),n=>(n=>1===n?t(n):a(null))(n)];for(const n of c)try{await n(2)}catch(n){console.log(n.stack.replaceAll("file://"+process.cwd()+"/",""))}
+//# sourceMappingURL=terser.mjs.map
