@@ -13,7 +13,7 @@ import (
 //	10  YetAnotherMac    0x0000000108b7092b 0x10864e000 + 5384491                           where the image begins, and how far it is
 //	2   libdispatch.dylib 0x00007fff8d7389ee _dispatch_mgr_thread + 54                      backtrace_symbols, callStackSymbols, reports
 //	3   MyApp            0x1043dc (Missing UUID 64d2d4b8c2d6305b8fc7ed6ad1d5f5d8)           Crashlytics: an offset in the image
-//	2  ??? (<2151A33A-068D-37FE-ACB5-02E0BB7DA9D8> + 264960) [0x103758b00]                  spindump
+//	2  ??? (<2151A33A-068D-37FE-ACB5-02E0BB7DA9D8> + 264960) [0x103758b00] 1-11             spindump; the samples are in a time line only
 //	+ 2443 ???  (in prog)  load address 0x100000000 + 0x3f60  [0x100003f60]                 sample
 //	5   Crash-Tester     0x0000f6d9 0x8000 + 30425 (-[Crasher throwException] + 101)        KSCrash, side by side
 //	4   Metal   0x00000001ce875d88 0x1ce7f9000 + 511368     	// MTLReportFailure         Cr4shed, libsymbolicate; or with + 0x7cd88
@@ -216,7 +216,7 @@ func readAppleSample(s *Search, line []byte, at, from int, f *Frame) bool {
 	mark := at - 1
 	addr := span(at, 0)
 	v, e, ok := scan.Address(line, at)
-	if addr.End = e; !ok || e >= len(line) || line[e] != ']' || !scan.LineEnd(line, e+1) && !scan.Has(line, e+1, " in ") && !scan.Has(line, e+1, " (") {
+	if addr.End = e; !ok || e >= len(line) || line[e] != ']' || !scan.LineEnd(line, e+1) && !scan.Has(line, e+1, " in ") && !scan.Has(line, e+1, " (") && !isSamples(line, e+1) {
 		return false
 	}
 	low := max(from, s.begin, mark-maxModule)
@@ -263,6 +263,18 @@ func readAppleSample(s *Search, line []byte, at, from int, f *Frame) bool {
 	}
 	f.answer(s, line, e+1)
 	return true
+}
+
+// isSamples reports whether a frame ends with the numbers of the samples in which it was, as spindump writes them: 1-1001, or 3.
+func isSamples(line []byte, at int) bool {
+	if at >= len(line) || line[at] != ' ' {
+		return false
+	}
+	_, end, ok := scan.Decimal(line, at+1)
+	if ok && end < len(line) && line[end] == '-' {
+		_, end, ok = scan.Decimal(line, end+1)
+	}
+	return ok && scan.LineEnd(line, end)
 }
 
 // nameStart returns where the name begins that ends at line[end], after the number of samples.
