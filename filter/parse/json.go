@@ -22,8 +22,8 @@ type piece struct {
 	xml    XML
 }
 
-// jsonPieces returns the lines inside the strings of a JSON object, and the objects in it that are frames. Strings are split at their
-// escaped line breaks. It returns none for a text that is no JSON object, nor the member of a report of Apple's with stacks in it.
+// jsonPieces returns the lines inside the strings of a JSON object or of an array of strings, and the objects in it that are frames. Strings
+// are split at their escaped line breaks. It returns none for a text that is neither, nor the member of a report of Apple's with stacks in it.
 func jsonPieces(line []byte) (pieces []piece) {
 	begin := 0
 	for begin < len(line) && isJSONSpace(line[begin]) {
@@ -37,8 +37,9 @@ func jsonPieces(line []byte) (pieces []piece) {
 		return nil
 	}
 	next := begin
+	isArray := line[begin] == '[' && line[end-1] == ']' // as print writes callStackSymbols of Swift
 	if !HoldsStacks(line) {
-		if line[begin] != '{' || line[end-1] != '}' {
+		if !isArray && (line[begin] != '{' || line[end-1] != '}') {
 			return nil
 		}
 		for next++; next < end && isJSONSpace(line[next]); {
@@ -51,6 +52,8 @@ func jsonPieces(line []byte) (pieces []piece) {
 	open, before := begin, 0 // the innermost object, and the pieces before it
 	for i := next; i < end; i++ {
 		switch {
+		case isArray && line[i] != '"' && line[i] != ',' && line[i] != ' ' && i != end-1:
+			return nil
 		case line[i] == '{':
 			open, before = i, len(pieces)
 			continue
