@@ -52,8 +52,9 @@ func memberAddress(line []byte, at int, key string) (number Span, v uint64, end 
 	return span(p, end), v, end, ok
 }
 
-// startKeys are the keys in events of Sentry whose values say where a function or an image begins: such an address is no frame.
-var startKeys = [...]string{`"symbol_addr"`, `"image_addr"`, `"image_vmaddr"`}
+// startKeys are the keys in events of Sentry and of Datadog whose values say where a function or an image begins or ends: such an address is
+// no frame.
+var startKeys = [...]string{`"symbol_addr"`, `"image_addr"`, `"image_vmaddr"`, `"load_address"`, `"max_address"`}
 
 // InObject returns where a frame begins and ends, with its answer, that is a part of an object of JSON, if the key at line[at] is that of its
 // offset or address. It returns a member that only seems to be one, too.

@@ -222,6 +222,12 @@ func (l *AppleList) place(object []byte, o *scan.Object, m symsrc.Module) {
 		start, ok = digits("base")
 		size, isSized = digits("size")
 	}
+	if !ok { // Datadog's
+		var end uint64
+		start, ok = digits("load_address")
+		end, isSized = digits("max_address")
+		size = end - start
+	}
 	if ok && isSized && size > 0 && start+size > start {
 		l.Mapped = append(l.Mapped, Mapping{Format: AppleImages, Start: start, Last: start + size - 1, Space: symsrc.InImage, Mode: "rx", BuildID: string(m.BuildID),
 			Path: []byte(m.Name)})
