@@ -227,11 +227,15 @@ func (s *queries) module(t *Thread, fr *parse.Frame) *Module {
 var (
 	darwinParts  = [...][]byte{[]byte(".app/Contents/"), []byte(".framework/")}
 	darwinSuffix = []byte(".dylib")
+	elfPart      = []byte(".so")
 )
 
-// isDarwin reports whether a module is a Mach-O file, by its name.
+// isDarwin reports whether a module is a Mach-O file, by its name. GNUstep has frameworks of ELF files.
 func isDarwin(name []byte) bool {
-	return bytes.HasSuffix(name, darwinSuffix) || bytes.Contains(name, darwinParts[0]) || bytes.Contains(name, darwinParts[1])
+	if bytes.HasSuffix(name, darwinSuffix) {
+		return true
+	}
+	return (bytes.Contains(name, darwinParts[0]) || bytes.Contains(name, darwinParts[1])) && !bytes.Contains(name, elfPart)
 }
 
 // inStack returns the query of a frame, absolute or not.
