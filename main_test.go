@@ -169,7 +169,7 @@ var imports = map[string]string{
 	"symsrc/serve":             "symsrc",
 	"symsrc/sources":           "symsrc",
 	"symsrc/symbolize":         "symsrc symsrc/debuginfod symsrc/symbolize/batch",
-	"symsrc/symbolize/atos":    "symsrc symsrc/symbolize/batch",
+	"symsrc/symbolize/atos":    "symsrc symsrc/macho symsrc/symbolize/batch",
 	"symsrc/symbolize/batch":   "symsrc",
 	"symsrc/symbolize/gnu":     "symsrc symsrc/demangle symsrc/elf symsrc/symbolize/batch",
 	"symsrc/symbolize/llvm":    "symsrc symsrc/demangle symsrc/symbolize/batch",

@@ -139,7 +139,7 @@ func (a *ahead) mayHold(line []byte) (before, passes bool) {
 		a.of, a.listing, a.whole, a.since = t.Process, false, false, time.Now()
 		a.images = a.images || a.above || stacks
 	}
-	if a.whole || a.above && len(a.lines) > 0 && t.Process == a.of && bytes.Contains(text, mappings.CrashKey) {
+	if a.whole || a.above && len(a.lines) > 0 && t.Process == a.of && mappings.OpensImages(text) {
 		return true, false
 	}
 	a.whole = a.above && a.apple.Done && string(text) == "}"
@@ -170,7 +170,7 @@ func (a *ahead) opensReport(t *resolve.Thread, line []byte) (above, stacks bool)
 	if a.pausing || !a.f.resolver.LacksMappings(t) {
 		return false, false
 	}
-	return bytes.Contains(line, mappings.CrashKey), parse.HoldsStacks(line)
+	return mappings.OpensImages(line), parse.HoldsStacks(line)
 }
 
 // lacksMappings reports whether a line has a frame that the process's mappings would resolve, and there are none, or one whose build ID

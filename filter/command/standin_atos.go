@@ -28,6 +28,9 @@ type atosTool struct {
 // errProcess is the error of a flag of atos for running processes.
 var errProcess = errors.New("a running process is not looked at: name its file with -o, and where it is loaded with -l")
 
+// errTextExec is the error of a flag of atos for kernels, where code may be moved more than the image.
+var errTextExec = errors.New("where __TEXT_EXEC is loaded does not say where the image is: say that with -l, or with -s how far it is moved")
+
 // runAtos does what atos does with the arguments.
 func runAtos(args []string) (status int) {
 	t := &atosTool{symbols: newSymbols(), name: os.Args[0], options: atos.Options{Delimiter: "\n"}}
@@ -103,7 +106,8 @@ func (t *atosTool) flags() *toolFlags {
 	return newToolFlags([]toolFlag{
 		{"o", "file", "The program, the library, or the dSYM", func(v string) error { o.File = v; return nil }},
 		{"arch", "architecture", "The architecture, of a file of several", func(v string) error { o.Arch = v; return nil }},
-		{"l loadAddress textExecAddress", "address", "Where the image is loaded", load(atos.Loaded)},
+		{"l loadAddress", "address", "Where the image is loaded", load(atos.Loaded)},
+		{"textExecAddress", "address", "Not possible here", func(string) error { return errTextExec }},
 		{"s slide", "slide", "What is added to the addresses of the file", load(atos.Slid)},
 		{"offset", "", "Addresses count from where the image begins", func(string) error { o.Place = atos.Offsets; return nil }},
 		{"f file", "file", "A file with addresses", func(v string) error { t.file = v; return nil }},

@@ -129,6 +129,16 @@ func TestStandInDarwin(t *testing.T) {
 // standInAtos compares 20,000 answers of atos with what llvm-symbolizer-22 says of the same addresses, which atos writes in other words.
 func standInAtos(t *testing.T, dsym string) {
 	t.Helper()
+	thin := filepath.Join(dsym, "..", "..", "..", "..", "..", "arm64.dwarf")
+	for _, c := range [...]struct {
+		arch string
+		ok   bool
+	}{{"arm64", true}, {"arm64e", true}, {"x86_64", false}} {
+		out, err := startTool(t, "atos", "-o", thin, "-arch", c.arch, "0x100001000").CombinedOutput()
+		if (err == nil) != c.ok || bytes.Contains(out, []byte("is for arm64, not for x86_64")) == c.ok {
+			t.Errorf("a file for arm64, as one for %s: %v\n%s", c.arch, err, out)
+		}
+	}
 	for _, arch := range [...]string{"x86_64", "arm64"} {
 		addrs := codeOf(t, dsym, arch, 20000)
 		const image, load = 0x100000000, 0x104f8c000

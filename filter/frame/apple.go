@@ -13,10 +13,10 @@ import (
 //	10  YetAnotherMac    0x0000000108b7092b 0x10864e000 + 5384491                           where the image begins, and how far it is
 //	2   libdispatch.dylib 0x00007fff8d7389ee _dispatch_mgr_thread + 54                      backtrace_symbols, callStackSymbols, reports
 //	3   MyApp            0x1043dc (Missing UUID 64d2d4b8c2d6305b8fc7ed6ad1d5f5d8)           Crashlytics: an offset in the image
-//	2  ??? (<2151A33A-068D-37FE-ACB5-02E0BB7DA9D8> + 264960) [0x103758b00]                  spindump
+//	2  ??? (<2151A33A-068D-37FE-ACB5-02E0BB7DA9D8> + 264960) [0x103758b00] 1-11             spindump; the samples are in a time line only
 //	+ 2443 ???  (in prog)  load address 0x100000000 + 0x3f60  [0x100003f60]                 sample
 //	5   Crash-Tester     0x0000f6d9 0x8000 + 30425 (-[Crasher throwException] + 101)        KSCrash, side by side
-//	4   Metal   0x00000001ce875d88 0x1ce7f9000 + 511368     	// MTLReportFailure         Cr4shed, libsymbolicate
+//	4   Metal   0x00000001ce875d88 0x1ce7f9000 + 511368     	// MTLReportFailure         Cr4shed, libsymbolicate; or with + 0x7cd88
 //	(0x18e27ad8c 0x18d4345ec 0x104f8c40f)                                                   the stack of an exception
 //
 // backtrace_symbols writes "%-4d%-35s 0x%0*lx %s + %lu" (Libc's gen/backtrace.c), reports have a tab after the name. Images below the
@@ -73,7 +73,9 @@ func readApple(s *Search, line []byte, at, from int, f *Frame) bool {
 	}
 	if base, baseEnd, ok := scan.Address(line, e+1); ok && scan.Has(line, baseEnd, " + ") {
 		off := span(baseEnd+len(plusWord), 0)
-		f.Offset, off.End, ok = scan.Decimal(line, off.Start)
+		if f.Offset, off.End, ok = scan.Address(line, off.Start); !ok {
+			f.Offset, off.End, ok = scan.Decimal(line, off.Start)
+		}
 		f.Off, f.Later = off, true
 		if !ok || off.End > limit {
 			return false
@@ -90,10 +92,11 @@ func readApple(s *Search, line []byte, at, from int, f *Frame) bool {
 		}
 		return ok && base > 0 && !bytes.Equal(mod.Of(line), noName) && isDistance(addr, base, f.Offset)
 	}
+	isDarwin := hasLayout(line, num, mod, at) || darwinName(mod.Of(line), addr)
 	plus := s.lastIndex(rest, plusWord)
 	if plus < 1 {
 		f.Done = s.endsWithLine(rest)
-		return f.Done && darwinName(mod.Of(line), addr)
+		return f.Done && isDarwin
 	}
 	off := span(e+plus+len(plusWord), 0)
 	v, end, ok := scan.Decimal(line, off.Start)
@@ -102,7 +105,7 @@ func readApple(s *Search, line []byte, at, from int, f *Frame) bool {
 	}
 	if end < limit {
 		f.Done = s.endsWithLine(line[end:limit])
-		return f.Done && darwinName(mod.Of(line), addr)
+		return f.Done && isDarwin
 	}
 	f.Off, f.Offset, f.Later = off, v, true
 	name := span(scan.Spaces(line, e), e+plus)
@@ -113,7 +116,7 @@ func readApple(s *Search, line []byte, at, from int, f *Frame) bool {
 		f.BuildID, f.Later, f.Arch = name, false, ""
 		return true
 	}
-	if !darwinName(mod.Of(line), addr) || bytes.Equal(mod.Of(line), noName) {
+	if !isDarwin || bytes.Equal(mod.Of(line), noName) {
 		return false
 	}
 	f.Symbol, f.Base, f.Space = name, FromSymbol, symsrc.Linked
@@ -184,6 +187,16 @@ func darwinName(name []byte, addr uint64) bool {
 	return bytes.HasSuffix(name, dylibSuffix) || bytes.HasPrefix(name, bundleStart) || addr >= darwinStart && addr < darwinEnd
 }
 
+// hasLayout reports whether the columns of a frame are those of Darwin: reports have a tab before the address, and backtrace_symbols pads the
+// name to 35 bytes. LLVM's own programs have the name one column further left.
+func hasLayout(line []byte, num, mod Span, at int) bool {
+	const nameColumn, nameWidth = 4, 35
+	if mod.Start != num.Start+nameColumn || bytes.Contains(mod.Of(line), soSuffix) {
+		return false
+	}
+	return bytes.IndexByte(line[mod.End:at], '\t') >= 0 || at == max(mod.Start+nameWidth, mod.End)+1
+}
+
 // isUUID reports whether text is a UUID, with hyphens or without.
 func isUUID(text []byte) bool {
 	digits := 0
@@ -203,7 +216,7 @@ func readAppleSample(s *Search, line []byte, at, from int, f *Frame) bool {
 	mark := at - 1
 	addr := span(at, 0)
 	v, e, ok := scan.Address(line, at)
-	if addr.End = e; !ok || e >= len(line) || line[e] != ']' || !scan.LineEnd(line, e+1) && !scan.Has(line, e+1, " in ") && !scan.Has(line, e+1, " (") {
+	if addr.End = e; !ok || e >= len(line) || line[e] != ']' || !scan.LineEnd(line, e+1) && !scan.Has(line, e+1, " in ") && !scan.Has(line, e+1, " (") && !isSamples(line, e+1) {
 		return false
 	}
 	low := max(from, s.begin, mark-maxModule)
@@ -250,6 +263,18 @@ func readAppleSample(s *Search, line []byte, at, from int, f *Frame) bool {
 	}
 	f.answer(s, line, e+1)
 	return true
+}
+
+// isSamples reports whether a frame ends with the numbers of the samples in which it was, as spindump writes them: 1-1001, or 3.
+func isSamples(line []byte, at int) bool {
+	if at >= len(line) || line[at] != ' ' {
+		return false
+	}
+	_, end, ok := scan.Decimal(line, at+1)
+	if ok && end < len(line) && line[end] == '-' {
+		_, end, ok = scan.Decimal(line, end+1)
+	}
+	return ok && scan.LineEnd(line, end)
 }
 
 // nameStart returns where the name begins that ends at line[end], after the number of samples.

@@ -243,7 +243,7 @@ func statesOffset(line []byte, at int) bool {
 
 // statesCrash reports whether the key of an address has a number.
 func statesCrash(line []byte, at int) bool {
-	_, ok := crashAddress(line, at)
+	_, _, _, ok := crashAddress(line, at)
 	return ok
 }
 

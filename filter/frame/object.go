@@ -38,7 +38,7 @@ var (
 var objectMarks = []string{`"` + datadogKey + `":`, string(mongoMark), string(swiftMark), string(moduleMark), string(satyrMark), string(imageMark), string(bugsnagMark)}
 
 // ObjectWords are in lines of JSON with frames that are objects, or parts of some.
-var ObjectWords = match.Subscribe(append([]string{crashKey, offsetKey}, objectMarks...)...)
+var ObjectWords = match.Subscribe(slices.Concat([]string{crashKey, offsetKey}, startKeys[:], objectMarks)...)
 
 // IsObject reports whether a text is an object that is a frame.
 func IsObject(text []byte) bool {

@@ -15,9 +15,17 @@ var (
 	// ApplePart stands above each part of the images where a report has several: Binary Images (App):
 	ApplePart = []byte("Binary Images (")
 	AppleKey  = []byte(`"usedImages"`)
-	// CrashKey stands before the images of a report of KSCrash in JSON, above its stacks or below.
-	CrashKey = []byte(`"binary_images"`)
+	// crashKey stands before the images of a report of KSCrash in JSON, above its stacks or below, and eventKey and imagesKey before those of
+	// an event of Sentry.
+	crashKey  = []byte(`"binary_images"`)
+	eventKey  = []byte(`"debug_meta"`)
+	imagesKey = []byte(`"images"`)
 )
+
+// OpensImages reports whether the images of a report of KSCrash or of an event of Sentry begin in a text.
+func OpensImages(text []byte) bool {
+	return bytes.Contains(text, crashKey) || bytes.Contains(text, eventKey)
+}
 
 // reportStarts begin a report of Apple's.
 var reportStarts = [...][]byte{[]byte("Incident Identifier: "), []byte("Process:  "), []byte(`{"app_name":`), []byte(`{"bug_type":`)}
@@ -99,6 +107,7 @@ type AppleList struct {
 	Done bool
 
 	inside bool
+	event  bool   // the key of an event of Sentry was before
 	object []byte // the part of an object on the lines before; nil between objects
 }
 
@@ -111,11 +120,18 @@ func (l *AppleList) Line(line []byte) bool {
 		key := AppleKey
 		i := bytes.Index(line, key)
 		if i < 0 {
-			key = CrashKey
+			key = crashKey
 			i = bytes.Index(line, key)
 		}
 		if i < 0 {
-			return false
+			at := bytes.Index(line, eventKey)
+			if at >= 0 {
+				l.event, line = true, line[at+len(eventKey):]
+			}
+			key = imagesKey
+			if i = bytes.Index(line, key); !l.event || i < 0 {
+				return at >= 0
+			}
 		}
 		line = line[i+len(key):]
 		open := bytes.IndexByte(line, '[')
@@ -157,15 +173,30 @@ func (l *AppleList) add(object []byte) {
 	m := symsrc.Module{BuildID: symsrc.MachO}
 	var o scan.Object
 	if o.Read(object, 0) {
-		for _, key := range [...]string{"name", "path"} {
+		for _, key := range [...]string{"name", "path", "code_file"} {
 			if path := o.Get(object, key); path != nil && path.Quoted {
 				m.Name = string(bytes.ReplaceAll(path.Value.Of(object), []byte(`\/`), []byte("/")))
 			}
 		}
-		if id, ok := appleID(o.Text(object, "uuid").Of(object)); ok {
-			m.BuildID = id
+		for _, key := range [...]string{"uuid", "debug_id"} {
+			if id, ok := appleID(o.Text(object, key).Of(object)); ok {
+				m.BuildID = id
+			}
 		}
-		l.place(object, &o, m)
+		isPlaced := true
+		if l.event {
+			switch kind := o.Text(object, "type").Of(object); string(kind) {
+			case "macho", "apple":
+			case "elf": // whose debug_id is but a part of the build ID
+				m.BuildID = symsrc.ReadBuildID(o.Text(object, "code_id").Of(object))
+				isPlaced = m.BuildID != ""
+			default:
+				isPlaced = false
+			}
+		}
+		if isPlaced {
+			l.place(object, &o, m)
+		}
 	}
 	l.Images = append(l.Images, m)
 }
@@ -174,10 +205,15 @@ func (l *AppleList) add(object []byte) {
 func (l *AppleList) place(object []byte, o *scan.Object, m symsrc.Module) {
 	digits := func(key string) (v uint64, ok bool) {
 		at := o.Get(object, key)
-		if at == nil || at.Quoted {
+		if at == nil {
 			return 0, false
 		}
-		v, end, ok := scan.Decimal(object, at.Value.Start)
+		var end int
+		if at.Quoted {
+			v, end, ok = scan.Address(object, at.Value.Start)
+		} else {
+			v, end, ok = scan.Decimal(object, at.Value.Start)
+		}
 		return v, ok && end == at.Value.End
 	}
 	start, ok := digits("image_addr")
@@ -185,6 +221,12 @@ func (l *AppleList) place(object []byte, o *scan.Object, m symsrc.Module) {
 	if !ok {
 		start, ok = digits("base")
 		size, isSized = digits("size")
+	}
+	if !ok { // Datadog's
+		var end uint64
+		start, ok = digits("load_address")
+		end, isSized = digits("max_address")
+		size = end - start
 	}
 	if ok && isSized && size > 0 && start+size > start {
 		l.Mapped = append(l.Mapped, Mapping{Format: AppleImages, Start: start, Last: start + size - 1, Space: symsrc.InImage, Mode: "rx", BuildID: string(m.BuildID),

@@ -46,8 +46,8 @@ func (o *object) read(text []byte) []piece {
 	return pieces
 }
 
-// jsonPieces appends the lines inside the strings of a JSON object, and the objects in it that are frames. Strings are split at their
-// escaped line breaks. It appends none for a text that is no JSON object, nor the member of a report of Apple's with stacks in it.
+// jsonPieces appends the lines inside the strings of a JSON object or of an array of strings, and the objects in it that are frames. Strings
+// are split at their escaped line breaks. It appends none for a text that is neither, nor the member of a report of Apple's with stacks in it.
 func jsonPieces(pieces []piece, line []byte) []piece {
 	begin := 0
 	for begin < len(line) && isJSONSpace(line[begin]) {
@@ -61,8 +61,9 @@ func jsonPieces(pieces []piece, line []byte) []piece {
 		return nil
 	}
 	next := begin
+	isArray := line[begin] == '[' && line[end-1] == ']' // as print writes callStackSymbols of Swift
 	if !HoldsStacks(line) {
-		if line[begin] != '{' || line[end-1] != '}' {
+		if !isArray && (line[begin] != '{' || line[end-1] != '}') {
 			return nil
 		}
 		for next++; next < end && isJSONSpace(line[next]); {
@@ -76,6 +77,8 @@ func jsonPieces(pieces []piece, line []byte) []piece {
 	open, before := begin, 0 // the innermost object, and the pieces before it
 	for i := next; i < end; i++ {
 		switch {
+		case isArray && line[i] != '"' && line[i] != ',' && line[i] != ' ' && i != end-1:
+			return nil
 		case line[i] == '{':
 			open, before = i, len(pieces)
 			continue

@@ -98,6 +98,9 @@ func (s *queries) under(t *Thread, text []byte, fr *parse.Frame, rule Rule) (q q
 		return q, false, false
 	}
 	q = query{mod: m, off: fr.Offset, kind: kind, space: fr.Space, Rule: rule}
+	if m.Arch != "" && fr.Arch == "" && fr.Base == frame.InModule && fr.Space == symsrc.Linked {
+		q.space = symsrc.InImage // programs that run on other systems, too, count from where the image begins
+	}
 	if fr.Base == frame.FromSymbol {
 		q.from = s.memo.symbol(fr.SymbolText, fr.Size)
 	}
@@ -216,10 +219,29 @@ func (s *queries) module(t *Thread, fr *parse.Frame) *Module {
 			return s.memo.module(name, known)
 		}
 	}
-	if fr.Arch != "" && len(id) == 0 {
+	switch {
+	case len(id) > 0:
+	case fr.Arch != "":
 		return s.memo.apple(name, fr.Arch)
+	case isDarwin(name):
+		return s.memo.apple(name, symsrc.AnyArch)
 	}
 	return s.memo.written(name, id)
+}
+
+// darwinParts are in paths of bundles of Darwin, and darwinSuffix ends the names of its libraries.
+var (
+	darwinParts  = [...][]byte{[]byte(".app/Contents/"), []byte(".framework/")}
+	darwinSuffix = []byte(".dylib")
+	elfPart      = []byte(".so")
+)
+
+// isDarwin reports whether a module is a Mach-O file, by its name. GNUstep has frameworks of ELF files.
+func isDarwin(name []byte) bool {
+	if bytes.HasSuffix(name, darwinSuffix) {
+		return true
+	}
+	return (bytes.Contains(name, darwinParts[0]) || bytes.Contains(name, darwinParts[1])) && !bytes.Contains(name, elfPart)
 }
 
 // inStack returns the query of a frame, absolute or not.

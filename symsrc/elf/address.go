@@ -509,8 +509,12 @@ func (t *rawSymbols) SharedStarts() map[uint64]bool {
 // At returns the symbol that covers the address. Only the nearest symbol at or below the address can cover it. A symbol without a size
 // extends to the next symbol or to the end of its section.
 func (t *SymbolTable) At(addr uint64) (c Match, ok bool) {
-	if !t.touched.Load() && t.touched.CompareAndSwap(false, true) {
+	if last := t.last.Load(); last != nil && last.addr == addr {
+		return last.match, last.ok
+	}
+	if t.scans.Load() < maxScans && t.scans.Add(1) <= maxScans {
 		if c, ok, sure := t.scan(addr); sure {
+			t.last.Store(&scanned{addr, c, ok})
 			return c, ok
 		}
 	}
@@ -543,6 +547,16 @@ func (t *SymbolTable) At(addr uint64) (c Match, ok bool) {
 		}
 	}
 	return c, true
+}
+
+// maxScans is for how many lookups a table is scanned. Many callers ask for address 0 first, to see whether there is a file.
+const maxScans = 2
+
+// scanned is what a scan found for an address.
+type scanned struct {
+	addr  uint64
+	match Match
+	ok    bool
 }
 
 // scan is At without a sorted table. It is not sure of a label, which may be one within a function.

@@ -13,19 +13,20 @@ import (
 	"qss-filter/symsrc/names"
 )
 
-// SymbolTable is a symbol table of a file (gABI, "Symbol Table"). The first lookup of an address scans the raw table, the second one
-// sorts it.
+// SymbolTable is a symbol table of a file (gABI, "Symbol Table"). The first lookups of addresses scan the raw table, later
+// ones sort it.
 type SymbolTable struct {
 	rawSymbols
-	touched atomic.Bool
-	once    sync.Once
-	sorted  symbolIndex
-	more    []addressedEntry // the functions that sorted leaves out, since others begin at their addresses
-	files   []fileSymbol
-	cache   []uint32     // numbers of the names of the symbols in sorted, set atomically; 0 until they are first used
-	table   *names.Table // the file's table of names
-	byName  nameHashes
-	words   wordIndex
+	scans  atomic.Int32
+	last   atomic.Pointer[scanned] // what the last scan found
+	once   sync.Once
+	sorted symbolIndex
+	more   []addressedEntry // the functions that sorted leaves out, since others begin at their addresses
+	files  []fileSymbol
+	cache  []uint32     // numbers of the names of the symbols in sorted, set atomically; 0 until they are first used
+	table  *names.Table // the file's table of names
+	byName nameHashes
+	words  wordIndex
 }
 
 // rawSymbols is a symbol table as it is in the file.
@@ -173,6 +174,10 @@ func (t *rawSymbols) entryAddr(b []byte) (addr uint64, info byte) {
 
 // entry reads st_name and st_size into s, and returns st_shndx.
 func (t *rawSymbols) entry(b []byte, s *symbol) (section uint64) {
+	if t.Is64 && !t.Big && len(b) >= elf.Sym64Size { // the most common format
+		s.name, s.size = binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint64(b[16:])
+		return uint64(binary.LittleEndian.Uint16(b[6:]))
+	}
 	name, _ := bin.Uint(b, 0, 4, t.Big)
 	s.name = uint32(name)
 	if t.Is64 {

@@ -1,6 +1,7 @@
 package macho
 
 import (
+	"cmp"
 	stdelf "debug/elf"
 	"encoding/binary"
 	"slices"
@@ -185,9 +186,7 @@ func (f *File) translate(entries, strings []byte, limits *budget.File) (raw []by
 		}
 		list = append(list, named{value: n.value, name: n.name, sect: sect, local: typ&external == 0, static: typ&(external|private) == 0})
 	}
-	if !f.isListed {
-		limits.Hold(4 * len(list)) // for doubt
-	}
+	limits.Hold(20 * len(list)) // for their order
 	return f.write(list, plain), len(list)
 }
 
@@ -215,15 +214,8 @@ func (f *File) hasPlainNames(entries, strings []byte) bool {
 
 // write returns symbols as the entries of an ELF file. The first entry is empty. With complete set, no symbol was removed.
 func (f *File) write(list []named, complete bool) []byte {
-	bounds := make([]uint64, 0, len(list)+len(f.functions))
-	for i := range list {
-		bounds = append(bounds, list[i].value)
-	}
-	bounds = append(bounds, f.functions...)
-	if !slices.IsSorted(bounds) {
-		slices.Sort(bounds)
-	}
-	bounds = slices.Compact(bounds)
+	byAddress := byValue(list)
+	bounds := f.bounds(list, byAddress)
 	order := f.order()
 	size := stdelf.Sym32Size
 	if f.is64 {
@@ -235,7 +227,7 @@ func (f *File) write(list []named, complete bool) []byte {
 		isCode[i] = f.sections[i].isCode()
 	}
 	if !complete && !f.isListed && f.typ != typeObject {
-		f.doubt(list, isCode)
+		f.doubt(list, slices.DeleteFunc(byAddress, func(i uint32) bool { return !isCode[list[i].sect-1] }))
 	}
 	// Most tables are sorted by address, in a few runs: the next bound is near the last one.
 	at := 0
@@ -290,17 +282,25 @@ func (f *File) write(list []named, complete bool) []byte {
 	return out
 }
 
-// doubt sets unsure for functions that others without symbols may follow, where no list says where functions start. Symbols are removed from
+// bounds returns the sorted addresses of symbols, whose numbers in order of these are byAddress, and of functions.
+func (f *File) bounds(list []named, byAddress []uint32) []uint64 {
+	out := make([]uint64, 0, len(list)+len(f.functions))
+	rest := f.functions
+	for _, i := range byAddress {
+		value := list[i].value
+		for len(rest) > 0 && rest[0] <= value {
+			out, rest = append(out, rest[0]), rest[1:]
+		}
+		out = append(out, value)
+	}
+	return slices.Compact(append(out, rest...))
+}
+
+// doubt sets unsure for functions that others without symbols may follow, where no list says where functions start. code has the numbers of
+// the symbols of code, in order of their addresses. Symbols are removed from
 // whole objects, local ones first, and prebuilt libraries often have none: so a function is sure to end at the next symbol if it is a local
 // one, or if there are such before and after it.
-func (f *File) doubt(list []named, isCode []bool) {
-	code := make([]uint32, 0, len(list))
-	for i := range list {
-		if isCode[list[i].sect-1] {
-			code = append(code, uint32(i))
-		}
-	}
-	code = byValue(list, code)
+func (f *File) doubt(list []named, code []uint32) {
 	// same returns where the symbols at another address begin, and whether one at this address is static.
 	same := func(i int) (next int, static bool) {
 		for next = i; next < len(code) && list[code[next]].value == list[code[i]].value; next++ {
@@ -321,30 +321,49 @@ func (f *File) doubt(list []named, isCode []bool) {
 	}
 }
 
-// byValue sorts the numbers of symbols by the values of these. Tables are in a few sorted runs, which are merged.
-func byValue(list []named, code []uint32) []uint32 {
-	run := func(from int) (end int) {
-		for end = from; end < len(code) && (end == from || list[code[end-1]].value <= list[code[end]].value); end++ {
-		}
-		return end
+// byValue returns the numbers of symbols in order of the values of these, and of equal ones in order of the table. It is a radix sort of the
+// distances from the lowest value, with the numbers in the low halves.
+func byValue(list []named) []uint32 {
+	order := make([]uint32, len(list))
+	low, high := ^uint64(0), uint64(0)
+	isSorted := true
+	for i := range list {
+		order[i] = uint32(i)
+		isSorted = isSorted && list[i].value >= high
+		low, high = min(low, list[i].value), max(high, list[i].value)
 	}
-	for merged := make([]uint32, 0, len(code)); run(0) < len(code); merged = merged[:0] {
-		for from := 0; from < len(code); {
-			middle := run(from)
-			end := run(middle)
-			a, b := code[from:middle], code[middle:end]
-			for len(a) > 0 && len(b) > 0 {
-				if list[a[0]].value <= list[b[0]].value {
-					merged, a = append(merged, a[0]), a[1:]
-				} else {
-					merged, b = append(merged, b[0]), b[1:]
-				}
-			}
-			merged, from = append(append(merged, a...), b...), end
-		}
-		code, merged = merged, code
+	const half, digit = 32, 11
+	switch {
+	case isSorted:
+		return order
+	case (high-low)>>half != 0: // no linker writes such files
+		slices.SortStableFunc(order, func(a, b uint32) int { return cmp.Compare(list[a].value, list[b].value) })
+		return order
 	}
-	return code
+	keys, sorted := make([]uint64, len(list)), make([]uint64, len(list))
+	for i := range list {
+		keys[i] = (list[i].value-low)<<half | uint64(i)
+	}
+	for shift := half; (high-low)<<half>>shift != 0; shift += digit {
+		var next [1 << digit]uint32
+		for _, k := range keys {
+			next[k>>shift&(1<<digit-1)]++
+		}
+		at := uint32(0)
+		for d, n := range next {
+			next[d], at = at, at+n
+		}
+		for _, k := range keys {
+			d := k >> shift & (1<<digit - 1)
+			sorted[next[d]] = k
+			next[d]++
+		}
+		keys, sorted = sorted, keys
+	}
+	for i, k := range keys {
+		order[i] = uint32(k)
+	}
+	return order
 }
 
 // Bounds on the trie of exports: its nodes refer to each other, and hostile ones in circles.

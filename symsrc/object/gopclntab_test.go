@@ -51,11 +51,17 @@ func main() {
 // goProgram builds a program twice, with and without symbols and debug information. The code has the same addresses in both.
 func goProgram(t *testing.T, env []string, flags ...string) (full, stripped string) {
 	t.Helper()
+	return goPrograms(t, "-ldflags=-s -w", env, flags...)
+}
+
+// goPrograms builds a program twice, without a flag and with it.
+func goPrograms(t *testing.T, with string, env []string, flags ...string) (full, stripped string) {
+	t.Helper()
 	need(t, "go")
 	src := source(t, "main.go", goSource)
 	dir := t.TempDir()
 	full, stripped = filepath.Join(dir, "full"), filepath.Join(dir, "stripped")
-	for path, ldflags := range map[string]string{full: "", stripped: "-ldflags=-s -w"} {
+	for path, ldflags := range map[string]string{full: "", stripped: with} {
 		cmd := exec.Command("go", append(append([]string{"build", "-o", path, ldflags}, flags...), src)...)
 		if ldflags == "" {
 			cmd.Args = append(append([]string{"go", "build", "-o", path}, flags...), src)
@@ -122,6 +128,46 @@ func TestGoTable(t *testing.T) {
 				t.Errorf("%d of %d differ, %d have inlined calls", bad, len(addrs), inlined)
 			}
 		})
+	}
+}
+
+// TestGoTableAndSymbols compares Go programs that have no DWARF but a symbol table with those that have both.
+func TestGoTableAndSymbols(t *testing.T) {
+	for _, system := range [...]string{"linux", "darwin"} {
+		full, symbols := goPrograms(t, "-ldflags=-w", []string{"GOOS=" + system, "GOARCH=amd64", "CGO_ENABLED=0"})
+		const step = 61
+		var addrs []uint64
+		if system == "linux" {
+			addrs = codeAddresses(t, full, step)
+		} else {
+			for i, all := 0, textOf(t, full); i < len(all); i += step {
+				addrs = append(addrs, all[i])
+			}
+		}
+		whole, f := open(t, full), open(t, symbols)
+		exact, other := 0, 0
+		for i := range addrs {
+			want, got := whole.Code(addrs[i]), f.Code(addrs[i])
+			name := func(frames []symsrc.Frame) string {
+				if len(frames) == 0 {
+					return ""
+				}
+				return frames[len(frames)-1].Func
+			}
+			switch {
+			case name(want) != name(got) && !strings.HasPrefix(name(want), "runtime.etext"):
+				t.Fatalf("%s, %#x: %s, want %s", system, addrs[i], name(got), name(want))
+			case plain(render(want)) == plain(render(got)):
+				exact++
+			default: // generated functions and padding have no rows in one of the tables
+				if other++; !strings.HasSuffix(render(want), " ??:0:0") && !strings.HasSuffix(render(got), " ??:0:0") {
+					t.Errorf("%s, %#x:\n got %s\nwant %s", system, addrs[i], render(got), render(want))
+				}
+			}
+		}
+		if other*10 > exact {
+			t.Errorf("%s: %d as with DWARF, %d not", system, exact, other)
+		}
 	}
 }
 

@@ -253,15 +253,19 @@ func (f *File) Code(addr uint64) (frames []symsrc.Frame) {
 // answer returns the frames of Code.
 func (f *File) answer(addr uint64) []symsrc.Frame {
 	addr = f.codeAddr(addr)
-	if frames := f.goTab.frames(f, addr); frames != nil {
-		return frames
-	}
-	if f.elf.Overlaid(addr) && !f.policy.symbolsOnly {
+	frames := f.goTab.frames(f, addr)
+	if frames == nil && f.elf.Overlaid(addr) && !f.policy.symbolsOnly {
 		return nil
 	}
 	sym, ok := f.symbols.at(addr)
 	ok = ok && sym.Name.Linkage != "" && (sym.Function || f.holdsCode(addr))
-	var frames []symsrc.Frame
+	if frames != nil {
+		if start, isKnown := f.goTab.of(f).Start(addr); ok && isKnown && start == sym.Start { // its name has the type arguments
+			outer := &frames[len(frames)-1]
+			outer.Func, outer.Linkage = sym.Name.Demangled, sym.Name.Linkage
+		}
+		return frames
+	}
 	origin := symsrc.SymbolOnly
 	if u, at := f.unitFor(addr); u != nil {
 		ok = ok && !f.endsBefore(&sym, u, at)
@@ -373,13 +377,13 @@ type goTable struct {
 	table *gopclntab.Table // nil if there is none or it cannot be read
 }
 
-// of returns the gopclntab of f if it has neither DWARF nor a symbol table; otherwise nil.
+// of returns the gopclntab of f if it has no DWARF; otherwise nil. The linker's flag -w leaves the symbol table, which has no lines.
 func (g *goTable) of(f *File) *gopclntab.Table {
 	other := f.other
 	if other == nil {
 		other = f
 	}
-	if f.policy.symbolsOnly || f.HasDebug() || other.HasDebug() || f.symtab != nil || other.symtab != nil {
+	if f.policy.symbolsOnly || f.HasDebug() || other.HasDebug() {
 		return nil
 	}
 	g.once.Do(func() { g.table = gopclntab.Read(f.elf) })

@@ -9,12 +9,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/macho"
 	"qss-filter/symsrc/symbolize/batch"
 )
 
@@ -61,6 +63,9 @@ var ErrAddress = errors.New("not an address")
 // New returns a Symbolizer. The error says why the file cannot be read.
 func New(ctx context.Context, o Options) (*Symbolizer, error) {
 	s := &Symbolizer{opt: o, module: batch.Module(o.File, o.Arch)}
+	if only := onlyArch(s.module.Name); o.Arch != "" && s.module.Arch == "" && only != "" && family(only) != family(o.Arch) {
+		return nil, fmt.Errorf("%s is for %s, not for %s", o.File, only, o.Arch)
+	}
 	s.title = path.Base(filepath.ToSlash(s.module.Name))
 	files := o.Symbols.Frames(ctx, symsrc.Addr{Module: s.module}).Files
 	if files == nil || files.Usable() || len(files.Symbols) > 0 {
@@ -77,6 +82,34 @@ func New(ctx context.Context, o Options) (*Symbolizer, error) {
 		why = strings.TrimPrefix(why, whole+": ")
 	}
 	return nil, fmt.Errorf("cannot read %s: %s", o.File, why)
+}
+
+// onlyArch returns the architecture of a Mach-O file that has only one, or "".
+func onlyArch(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	h, err := macho.ReadHead(f, info.Size())
+	if err != nil {
+		return ""
+	}
+	return h.Arch
+}
+
+// family returns what the variants of an architecture have in common: scripts name one of these for another.
+func family(arch string) string {
+	for _, of := range [...]string{"arm64_32", "arm64", "armv", "x86_64"} {
+		if strings.HasPrefix(arch, of) {
+			return of
+		}
+	}
+	return arch
 }
 
 // Answer appends the answers to the addresses in a line, with spaces between them.
