@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/bin"
 	"qss-filter/symsrc/demangle"
 	"qss-filter/symsrc/dwarf"
 )
@@ -88,7 +89,7 @@ func foldedAmong(same []string, defined dwarf.Defined) (names []string) {
 		}
 	}
 	for _, raw := range same {
-		raw, _, _ = strings.Cut(raw, "@")
+		raw = bin.Unversioned(raw)
 		readable := demangle.Demangle(raw)
 		mangled := readable != raw && !(defined.Any() && strings.Contains(readable, "::~"))
 		if readable, _, _ = strings.Cut(readable, " (."); seen[readable] || !defined.Has(raw) && (!mangled || constrained[readable]) {
