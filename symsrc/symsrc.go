@@ -8,9 +8,10 @@ import (
 	"fmt"
 	"os"
 	"reflect"
-	"strings"
 	"sync/atomic"
 	"time"
+
+	"qss-filter/symsrc/bin"
 )
 
 // Module is what a log says of one linked binary.
@@ -628,8 +629,8 @@ func (m mangled) Frames(ctx context.Context, q Addr) Answer {
 	frames := make([]Frame, len(a.Frames)) // those of the answer are shared
 	copy(frames, a.Frames)
 	for i := range frames {
-		if name, _, _ := strings.Cut(frames[i].Linkage, "@"); name != "" {
-			frames[i].Func = name
+		if name := frames[i].Linkage; name != "" {
+			frames[i].Func = bin.Unversioned(name)
 		}
 	}
 	a.Frames = frames

@@ -252,7 +252,7 @@ func (c *config) filterOptions() (o filter.Options, end func(), err error) {
 	}
 	o.Names.Short = c.style.names == "short"
 	o.Names.Base, o.Names.Relative = c.llvm.Basenames, c.llvm.RelativeNames
-	o.Warn, o.Narrow, o.Trust, o.Insisting = warn, true, howToTrust, insisting
+	o.Warn, o.Narrow, o.Trust, o.Insisting = warn, isTerminal(c.out), howToTrust, insisting
 	if c.live() && isTerminal(os.Stderr) && !c.style.quiet && c.style.summary != "never" {
 		c.hints = &hints{}
 		o.Missing = c.hints.missing

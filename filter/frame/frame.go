@@ -132,6 +132,8 @@ type Frame struct {
 	// Counts is set where inlined functions take numbers of their own and the frames after them count on, as in the
 	// sanitizers' own reports.
 	Counts bool
+	// Lists is set where the runtime, if it has debug information, lists all functions at an address in frames of their own.
+	Lists bool
 	// Addr is the absolute address as written, its digits without 0x in formats that write none.
 	Addr Span
 	// Gap is the place of the answer: empty, or the function the log names, from the space before it on, which the answer

@@ -31,6 +31,10 @@ func readNumberOnly(s *Search, line []byte, at, _ int, f *Frame) bool {
 		f.Counts, f.Convention = false, RawButFirst
 	}
 	text := scan.TrimLeft(bytes.TrimPrefix(line[e:limit], inWord))
+	if f.Convention == RawButFirst && bytes.HasPrefix(line[e:limit], inWord) && bytes.IndexByte(text, ' ') < 0 {
+		// gfortran, which names no arguments, prints what libbacktrace passes on: return addresses less 1, and those of faults.
+		f.Lists, f.Convention = true, Exact
+	}
 	if begin := limit - len(text); f.Shape == NumberOnly && len(text) > 0 && text[0] != '-' {
 		f.Hint = span(begin, limit)
 	}

@@ -26,7 +26,7 @@ func readRust(s *Search, line []byte, at, from int, f *Frame) bool {
 		return false
 	}
 	*f = Frame{Whole: span(num.Start, e), Num: num, Number: n, Addr: span(at, e), Off: span(at, e), Offset: addr,
-		Base: Absolute, Convention: Raw}
+		Base: Absolute, Convention: Raw, Lists: true}
 	if f.answer(s, line, e); !f.Done {
 		end := s.textEnd(line, e)
 		if end < e+len(" - x") {

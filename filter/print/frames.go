@@ -28,7 +28,7 @@ func (w *Text) Items(ctx context.Context, dst []byte, t *resolve.Thread, s parse
 		dst = w.framesBelow(ctx, dst, s, items)
 	case frames && alone >= 0:
 		if !w.marked {
-			w.only = listedByRust(t, s, &items[0]) + 1
+			w.only = listedByRuntime(t, s, &items[0]) + 1
 		}
 		dst = w.single(ctx, dst, s, &items[0])
 	case frames:
@@ -88,12 +88,12 @@ func (w *Text) single(ctx context.Context, dst []byte, s parse.Segment, it *Item
 	return dst
 }
 
-// listedByRust returns the index of the function that a frame of Rust is about: where the runtime has debug information, it lists all functions
-// at an address, each with a number and a name, and its place on the next line. It is negative for a frame that has all of them, as where only
-// symbols are left.
-func listedByRust(t *resolve.Thread, s parse.Segment, it *Item) int {
+// listedByRuntime returns the index of the function that a frame of Rust or gfortran is about: where the runtime has debug information, it
+// lists all functions at an address, each with a number and a name, and its place on the next line. It is negative for a frame that has all of
+// them, as where only symbols are left.
+func listedByRuntime(t *resolve.Thread, s parse.Segment, it *Item) int {
 	fr, a := it.Frame, it.Answer
-	if fr.Counts || fr.Num.Empty() || s.Text[fr.Num.End] != ':' || fr.Base != frame.Absolute {
+	if !fr.Lists {
 		return -1
 	}
 	i, n := -1, 0
@@ -105,11 +105,12 @@ func listedByRust(t *resolve.Thread, s parse.Segment, it *Item) int {
 	return i
 }
 
-// listedAt returns the index of the next function at an address of which so many are listed in frames above, if that is the one that the log
-// names here. It is negative otherwise.
+// listedAt returns the index of the next function at an address of which so many are listed in frames above. It is negative if the log does
+// not list them: then the first one that it names there is another. Only the first one is compared, since a compiler may give the last one,
+// which has code of its own, another name in its symbol: gfortran's program is MAIN__ there, and an inner function f is f.1.
 func listedAt(all []symsrc.Frame, hint []byte, listed int) int {
 	at := listed % max(len(all), 1)
-	if len(all) < 2 || len(hint) == 0 || triage.Name(string(hint)) != triage.Name(all[at].Func) {
+	if len(all) < 2 || len(hint) == 0 || at == 0 && triage.Name(string(hint)) != triage.Name(all[0].Func) {
 		return -1
 	}
 	return at

@@ -219,6 +219,9 @@ func isOneWord(name string) bool {
 // mayBe reports whether a function of a file may be what the log has by that plain name: emitters write scopes, template arguments,
 // closures and the aliases of the C library in several ways, and cut long names.
 func mayBe(plain string, fr *symsrc.Frame) bool {
+	if fr.Linkage == "MAIN__" || fr.Linkage == "_QQmain" {
+		return true // the program of gfortran and of flang, whose own name is in the debug information alone
+	}
 	for _, name := range [...]string{fr.Func, fr.Linkage} {
 		of := demangle.PlainName(name)
 		switch begin, cut := strings.CutSuffix(plain, "..."); {

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/bin"
 	"qss-filter/symsrc/demangle"
 	"qss-filter/symsrc/diskcache"
 )
@@ -291,8 +292,7 @@ func parseFrame(function, place string) symsrc.Frame {
 	var f symsrc.Frame
 	if function != unknownName && function != "" {
 		f.Linkage = function
-		name, _, _ := strings.Cut(function, "@")
-		f.Func = demangle.Demangle(name)
+		f.Func = demangle.Demangle(bin.Unversioned(function))
 	}
 	if i := strings.LastIndex(place, " (discriminator "); i >= 0 {
 		place = place[:i]

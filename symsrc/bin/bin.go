@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math"
+	"strings"
 )
 
 // Past is the position of a reader that has left its bytes. It is so large that every later read fails too, and small
@@ -171,4 +172,26 @@ func Slice(b []byte, off, n uint64) ([]byte, bool) {
 		return nil, false
 	}
 	return b[off : off+n : off+n], true
+}
+
+// Unversioned returns the name of a symbol without its version, such as `read` for `read@@GLIBC_2.2.5`. Names may contain the sign without
+// a version, as those of Crystal (`*Array(Int32)@Array(T)#push:Int32`) and of Microsoft's compiler do. `read@plt` is a stub, which is another
+// function.
+func Unversioned(name string) string {
+	at := strings.LastIndexByte(name, '@')
+	if at <= 0 || name[0] == '?' || at+1 == len(name) || name[at:] == "@plt" {
+		return name
+	}
+	for _, c := range []byte(name[at+1:]) {
+		switch {
+		case c >= '0' && c <= '9', c >= 'A' && c <= 'Z', c >= 'a' && c <= 'z':
+		case c == '_', c == '.', c == '-', c == '+', c == '~':
+		default:
+			return name
+		}
+	}
+	if name[at-1] == '@' && at > 1 {
+		at-- // the version that the linker takes where none is named
+	}
+	return name[:at]
 }

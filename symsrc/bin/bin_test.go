@@ -56,3 +56,17 @@ func TestFixed(t *testing.T) {
 		}
 	}
 }
+
+// TestUnversioned cuts the versions off that the GNU linker writes, and nothing off the names that crystal 1.21, clang-cl and zig write.
+func TestUnversioned(t *testing.T) {
+	for name, want := range map[string]string{
+		"read@@GLIBC_2.2.5": "read", "read@GLIBC_2.2.5": "read", "_ZSt4cout@@GLIBCXX_3.4": "_ZSt4cout", "f@@libf-1.2+dfsg.so.1": "f", "read@plt": "read@plt",
+		"": "", "@": "@", "@f": "@f", "@@f": "@", "f@": "f@", "?f@@YAXXZ": "?f@@YAXXZ",
+		"*Int32@Int#to_s<String::Builder>:Nil": "*Int32@Int#to_s<String::Builder>:Nil", "*Pointer(UInt8)@Pointer(T)#+<Int32>:Pointer(UInt8)": "*Pointer(UInt8)@Pointer(T)#+<Int32>:Pointer(UInt8)",
+		"~proc2Proc(Nil)@a.cr:3": "~proc2Proc(Nil)@a.cr:3", `a.test.@"b c"`: `a.test.@"b c"`,
+	} {
+		if got := Unversioned(name); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}

@@ -8,6 +8,7 @@ package demangle
 import (
 	"strings"
 
+	"qss-filter/symsrc/bin"
 	"qss-filter/symsrc/demangle/d"
 	"qss-filter/symsrc/demangle/itanium"
 	"qss-filter/symsrc/demangle/msvc"
@@ -179,12 +180,10 @@ func isWord(s string) bool {
 // PlainName returns a function's name in a form that does not depend on the tool that printed it: demangled, without
 // parameters, symbol version, spaces and clone suffixes. It returns "" for a name that has no such form.
 func PlainName(name string) string {
-	if at := strings.IndexByte(name, '@'); at > 0 && name[0] != '?' {
-		if strings.HasPrefix(name[at:], "@plt") {
-			return "" // the file that defines the function may have a stub for it, too
-		}
-		name = name[:at]
+	if at := strings.IndexByte(name, '@'); at > 0 && strings.HasPrefix(name[at:], "@plt") {
+		return "" // the file that defines the function may have a stub for it, too
 	}
+	name = bin.Unversioned(name)
 	if strings.HasPrefix(name, "_Z") || strings.HasPrefix(name, "_R") || strings.HasPrefix(name, "__Z") {
 		readable := Demangle(name)
 		if readable == name {

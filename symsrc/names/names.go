@@ -3,7 +3,6 @@ package names
 
 import (
 	"math/bits"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -97,10 +96,6 @@ func (t *Table) add(n *Name) uint32 {
 // New demangles a name of the file, without its symbol version.
 func New(linkage string) *Name {
 	n := &Name{Linkage: linkage}
-	plain := n.Linkage
-	if at := strings.IndexByte(plain, '@'); at > 0 && plain[0] != '?' { // not a name of Microsoft's
-		plain = plain[:at]
-	}
-	n.Demangled = demangle.Demangle(plain)
+	n.Demangled = demangle.Demangle(bin.Unversioned(linkage))
 	return n
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/bin"
 	"qss-filter/symsrc/demangle"
 	"qss-filter/symsrc/dwarf"
 )
@@ -78,13 +79,20 @@ func (f *File) foldedNames(addr uint64) string {
 
 // foldedAmong returns the names of functions, of those that begin at one address, that are no aliases of each other: the debug information
 // defines them, or they are of C++ or Rust and differ in more than the kind of a constructor. Only there a destructor may be an alias of its base's.
+//
+// Since version 14, gcc also gives a function with a constraint the name that its former versions gave it, which is without that.
 func foldedAmong(same []string, defined dwarf.Defined) (names []string) {
-	seen := map[string]bool{}
+	seen, constrained := map[string]bool{}, map[string]bool{}
 	for _, raw := range same {
-		raw, _, _ = strings.Cut(raw, "@")
+		if name, _, ok := strings.Cut(demangle.Demangle(raw), " requires "); ok {
+			constrained[name] = true
+		}
+	}
+	for _, raw := range same {
+		raw = bin.Unversioned(raw)
 		readable := demangle.Demangle(raw)
 		mangled := readable != raw && !(defined.Any() && strings.Contains(readable, "::~"))
-		if readable, _, _ = strings.Cut(readable, " (."); seen[readable] || !defined.Has(raw) && !mangled {
+		if readable, _, _ = strings.Cut(readable, " (."); seen[readable] || !defined.Has(raw) && (!mangled || constrained[readable]) {
 			continue
 		}
 		seen[readable] = true

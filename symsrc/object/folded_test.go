@@ -144,3 +144,52 @@ int main(int c, char **v) { return charge(c) + refund(c) + only(c) + other_name(
 	}
 	t.Skip("this gcc folds nothing")
 }
+
+// TestFoldedConstraint looks at the alias that gcc 14 and later write for a function with a constraint: its name without that.
+func TestFoldedConstraint(t *testing.T) {
+	const text = `template <class T> concept Small = sizeof(T) < 9;
+template <class T> struct A { __attribute__((noinline)) T get(T x) requires Small<T> { asm volatile(""); return x; } };
+template <class T> requires Small<T> __attribute__((noinline)) T one(T x) { asm volatile(""); return x; }
+asm(".weak _ZN1AIiE3getEi\n.type _ZN1AIiE3getEi, @function\n.set _ZN1AIiE3getEi, _ZN1AIiE3getEiQ5SmallIT_E");
+asm(".weak _Z3oneIiET_S0_\n.type _Z3oneIiET_S0_, @function\n.set _Z3oneIiET_S0_, _Z3oneIiQ5SmallIT_EES0_S0_");
+int main(int c, char **) { A<int> a; return a.get(c) + one(c); }
+`
+	for _, debug := range []string{"-g", "-g0"} {
+		dir := t.TempDir()
+		source, path := filepath.Join(dir, "a.cc"), filepath.Join(dir, "a.out")
+		if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command("clang++-22", "-std=c++20", "-O1", debug, "-o", path, source)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Skipf("clang++-22: %v: %s", err, out)
+		}
+		f, err := elf.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		symbols, err := f.Symbols()
+		f.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := locate.New(locate.Options{Objects: []string{path}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		src, looked := object.NewSource(found), 0
+		for _, sym := range symbols {
+			if sym.Name != "_ZN1AIiE3getEi" && sym.Name != "_Z3oneIiET_S0_" {
+				continue
+			}
+			looked++
+			frames := src.Frames(context.Background(), symsrc.Addr{Module: symsrc.Module{Name: path}, Offset: sym.Value}).Frames
+			if len(frames) != 1 || frames[0].Folded != "" {
+				t.Errorf("%s: %s: an alias is taken for a folded function: %+v", debug, sym.Name, frames)
+			}
+		}
+		if looked != 2 {
+			t.Errorf("%s: %d symbols", debug, looked)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"debug/elf"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"qss-filter/symsrc/demangle"
@@ -62,5 +63,44 @@ func TestNamed(t *testing.T) {
 		if got := f.Named(name, 0); len(got) > 0 {
 			t.Errorf("%q: %v, want nothing", name, got)
 		}
+	}
+}
+
+// TestNamesWithAt compares names that contain the sign that begins a version, as those of Crystal do, with llvm-symbolizer.
+func TestNamesWithAt(t *testing.T) {
+	need(t, "gcc", "objcopy")
+	dir := t.TempDir()
+	path, source := filepath.Join(dir, "prog"), filepath.Join(dir, "a.c")
+	const text = "int a(int x) { return x + 1; }\nint b(int x) { return x * 2; }\nint c(int x) { return x * 3; }\nint main(int n, char **v) { return a(n) + b(n) + c(n); }\n"
+	if err := os.WriteFile(source, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	command(t, "gcc", "-O0", "-o", path, source)
+	command(t, "objcopy", "--redefine-sym=a=*Int32@Int#to_s<String::Builder>:Nil", "--redefine-sym=b=~proc2Proc(Nil)@a.cr:3", "--redefine-sym=c=c@@V_1", path)
+	oracle, err := elf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	symbols, err := oracle.Symbols()
+	oracle.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, looked := open(t, path), 0
+	for _, s := range symbols {
+		if elf.ST_TYPE(s.Info) != elf.STT_FUNC || s.Section == elf.SHN_UNDEF || !strings.Contains(s.Name, "@") {
+			continue
+		}
+		looked++
+		frames := f.Code(s.Value)
+		if got, want := render(frames), symbolizer(t, path, []uint64{s.Value})[0]; got != want {
+			t.Errorf("%s:\n got %s\nwant %s", s.Name, got, want)
+		}
+		if want := strings.TrimSuffix(s.Name, "@@V_1"); len(frames) != 1 || frames[0].Func != want {
+			t.Errorf("%s: %+v, want the function %s", s.Name, frames, want)
+		}
+	}
+	if looked != 3 {
+		t.Errorf("%d symbols", looked)
 	}
 }

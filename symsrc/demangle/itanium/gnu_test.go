@@ -73,6 +73,27 @@ func TestGNU(t *testing.T) {
 	}
 }
 
+// TestConstrained compares functions with a constraint with the second name that gcc 16 gives them, which is without the constraint.
+func TestConstrained(t *testing.T) {
+	for with, without := range map[string]string{
+		"_ZSt4swapIiQaaaantsrSt15__is_tuple_likeIT_E5value23is_move_constructible_vIS1_E20is_move_assignable_vIS1_EEvRS1_S3_": "_ZSt4swapIiEvRT_S1_",
+		"_Z3oneIilQaa5SmallIT_E5SmallIT0_EES0_RS0_S1_PS0_":                                                                    "_Z3oneIilET_RS0_T0_PS0_",
+		"_Z3tenIJislEQfraa5SmallIT_EEiDpPS0_":                                                                                 "_Z3tenIJislEEiDpPT_",
+		"_Z4nineI1AiQ5SmallIT_IT0_EEES3_PS3_S2_":                                                                              "_Z4nineI1AiET_IT0_EPS3_S2_",
+		"_Z6elevenILi5EiQgtT_Li3EET0_RAT__S0_":                                                                                "_Z6elevenILi5EiET0_RAT__S0_",
+		"_Z5eightIiQaantsr3stdE12is_pointer_vIT_ErQS0__XplfL0p_fL0p_TSt6vectorIS0_SaIS0_EEXmlfL0p_Li2ERSt14convertible_toIS0_EEES3_RKS3_S0_": "_Z5eightIiESt6vectorIT_SaIS1_EERKS3_S1_",
+		"_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEC2EvQ26is_default_constructible_vIT1_E":                                        "_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEC2Ev",
+		// gcc refers to the base of an inherited constructor by a substitution. The name of the constructor itself is the same.
+		"_ZN1A1BCI1S_Eim": "_ZN1A1BC1Eim",
+	} {
+		got, ok := Demangle(with, Standard)
+		got, _, _ = strings.Cut(got, " requires ")
+		if want, _ := Demangle(without, Standard); !ok || got != want {
+			t.Errorf("%s\n got %s\nwant %s", with, got, want)
+		}
+	}
+}
+
 // TestGNULibrary compares the names of the C++ library with c++filt, which does not support all of them.
 func TestGNULibrary(t *testing.T) {
 	names := realNames(t)

@@ -282,10 +282,28 @@ func (p *parser) constructorName(scope *node, state *nameState) (n, in *node) {
 	if state != nil {
 		state.untyped = true
 	}
-	if inherited {
+	switch {
+	case !inherited:
+	case !p.llvm && p.substitutionAlone(): // gcc writes a type, so that it may be one that was there before
+		p.substitution()
+	default:
 		p.name(state) // the base class that declares the constructor
 	}
 	return p.make(result), scope
+}
+
+// substitutionAlone reports whether a numbered substitution without template arguments is next.
+func (p *parser) substitutionAlone() bool {
+	if p.peek() != 'S' {
+		return false
+	}
+	for i := 1; ; i++ {
+		switch c := p.peekAt(i); {
+		case c >= '0' && c <= '9' || c >= 'A' && c <= 'Z':
+		default:
+			return c == '_' && p.peekAt(i+1) != 'I'
+		}
+	}
 }
 
 // operatorName reads the name of an operator function.

@@ -158,7 +158,12 @@ func (p *parser) templateParam() *node {
 		index++
 	}
 	if p.numbered {
-		return p.word(p.s[from : p.pos-1])
+		n := p.word(p.s[from : p.pos-1])
+		if !p.llvm && depth < maxName && index < maxName { // a substitution for it may be outside of the constraint, where it has an argument
+			p.sawParam = true
+			n = p.make(node{kind: forward, level: int16(depth), index: int32(index), a: n, prec: n.prec, params: true})
+		}
+		return n
 	}
 	if p.permitForward && depth == 0 {
 		p.sawParam = true

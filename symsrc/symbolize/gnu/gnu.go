@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/bin"
 	"qss-filter/symsrc/demangle"
 	"qss-filter/symsrc/elf"
 	"qss-filter/symsrc/symbolize/batch"
@@ -242,10 +243,7 @@ func (s *Symbolizer) frames(dst []byte, a *symsrc.Answer) []byte {
 
 // name returns the name of a function: that of the debug information, unless only the symbol has the mangled one.
 func (s *Symbolizer) name(f *symsrc.Frame, d *symsrc.Detail) string {
-	symbol := f.Linkage
-	if !strings.HasSuffix(symbol, "@plt") { // other names may have a version
-		symbol, _, _ = strings.Cut(symbol, "@")
-	}
+	symbol := bin.Unversioned(f.Linkage)
 	name := d.Linkage
 	if name == "" || isMangled(symbol) && !isMangled(name) {
 		name = symbol

@@ -16,6 +16,7 @@ import (
 	"sync"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/bin"
 	"qss-filter/symsrc/demangle"
 	"qss-filter/symsrc/symbolize/batch"
 )
@@ -333,8 +334,8 @@ func (s *Symbolizer) variable(addr uint64, a *symsrc.Answer) (g global) {
 // symbolName returns the name of a symbol as llvm has it: the symbols of a separate debug file have versions that it does not see, because it
 // reads those of the program.
 func symbolName(name string, files *symsrc.Files) string {
-	if at := strings.IndexByte(name, '@'); at > 0 && files != nil && files.Debug != "" && files.Debug != files.Elf {
-		return name[:at]
+	if files != nil && files.Debug != "" && files.Debug != files.Elf {
+		return bin.Unversioned(name)
 	}
 	return name
 }
