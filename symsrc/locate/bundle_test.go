@@ -156,7 +156,7 @@ func TestBundleLater(t *testing.T) {
 // TestBundleElsewhere holds that a file in another place is not waited for while a bundle is unpacked.
 func TestBundleElsewhere(t *testing.T) {
 	dir := t.TempDir()
-	write(t, dir+"/bundle", gz(t, inTar(t, "other.so", make([]byte, 256<<20))))
+	write(t, dir+"/bundle", gz(t, inTar(t, "other.so", append((&testELF{id: idB}).bytes(), make([]byte, 192<<20)...))))
 	write(t, dir+"/root/usr/lib/libfoo.so", full.bytes())
 	l := locator(t, Options{Symbols: []string{dir + "/bundle"}, Rootfs: []string{dir + "/root"}, CacheDir: dir + "/c", Wait: time.Minute, After: time.Nanosecond})
 	began := time.Now()
