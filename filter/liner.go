@@ -36,7 +36,7 @@ func (l *liner) init(of *Filter) {
 	l.Filter = of
 	l.known.init(l)
 	l.held = newProving(l)
-	if l.opt.Lookahead != (Lookahead{}) || l.opt.Board != nil {
+	if l.opt.Lookahead != (Lookahead{}) || l.opt.Board != nil && !l.opt.Board.Hosted {
 		l.ahead = newAhead(l, l.held, l.opt.Lookahead)
 	}
 	if l.java() != nil {

@@ -178,7 +178,7 @@ func (a *ahead) opensReport(t *resolve.Thread, line []byte) (above, stacks bool)
 func (a *ahead) lacksMappings(t *resolve.Thread, body []byte) bool {
 	waits := !a.pausing
 	unmapped, unstated := waits && a.f.resolver.LacksMappings(t), waits && !t.KnowsBuildIDs()
-	unsummed := a.f.opt.Board != nil && !t.SumStated()
+	unsummed := a.f.opt.Board != nil && !a.f.opt.Board.Hosted && !t.SumStated()
 	if !unmapped && !unstated && !unsummed {
 		return false
 	}

@@ -130,8 +130,8 @@ func TestSplitLines(t *testing.T) {
 	}
 }
 
-// boardList matches what begins the lists of addresses of NuttX and of ESP-IDF's heap traces.
-var boardList = regexp.MustCompile(`backtrace\| 2:| caller 0x|freed by 0x`)
+// boardList matches what begins the lists of addresses of NuttX and of ESP-IDF's heap traces, and the registers of U-Boot.
+var boardList = regexp.MustCompile(`backtrace\| 2:| caller 0x|freed by 0x|^elr: |^EPC: `)
 
 // lacksOnly reports whether only one frame is missing of those wanted, and stands at the end of a text.
 func lacksOnly(said, want []string, text string) bool {

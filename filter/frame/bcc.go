@@ -11,7 +11,7 @@ import (
 //	0 [<00007f05944c098c>] _Znwm+0x1c [/usr/lib/x86_64-linux-gnu/libstdc++.so.6.0.30]
 //			foo(int)+0x12 [libfoo.so.1]
 //
-// (print_stack_frames_by_blazesym and by syms_cache in its libbpf-tools/memleak.c, and BPF._sym_cache with show_module and show_offset in
+// (print_stack_frames_by_syms_cache in its libbpf-tools/memleak.c, and BPF.sym with show_module and show_offset in
 // src/python/bcc/__init__.py.) The addresses are what the kernel found: return addresses, but for what a probe interrupted. Frames without an offset
 // name no place, nor do those of the kernel, `__kmalloc+0x220 [kernel]`: without the function's size nothing would show that a file is of another
 // build.

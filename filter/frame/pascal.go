@@ -6,8 +6,8 @@ import "qss-filter/filter/scan"
 //
 //	$00000000004010DB
 //
-// (BackTraceStrFunc, of machines with 64 bits, in its rtl/inc/system.inc.) The first one may be what a signal interrupted, or where an exception was raised, the others are
-// return addresses.
+// (SysBackTraceStr, of machines with 64 bits, in its rtl/inc/system.inc.) The first one may be what a signal interrupted, or where an exception
+// was raised. The others are return addresses.
 func readPascal(s *Search, line []byte, at, _ int, f *Frame) bool {
 	start := at + len("$")
 	addr, end, ok := scan.Hex(line, start)

@@ -2,7 +2,6 @@ package live_test
 
 import (
 	"context"
-	"fmt"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -68,7 +67,7 @@ func TestSeastar(t *testing.T) {
 					t.Errorf("%s, %s, with %s:\n%s\nwant\n%s", program, scene, of, got.String(), want)
 				}
 			}
-			t.Log(fmt.Sprintf("%s, %s: %d frames", program, scene, frames))
+			t.Logf("%s, %s: %d frames", program, scene, frames)
 		}
 	}
 }

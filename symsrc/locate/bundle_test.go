@@ -153,6 +153,22 @@ func TestBundleLater(t *testing.T) {
 	}
 }
 
+// TestBundleElsewhere holds that a file in another place is not waited for while a bundle is unpacked.
+func TestBundleElsewhere(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir+"/bundle", gz(t, inTar(t, "other.so", append((&testELF{id: idB}).bytes(), make([]byte, 192<<20)...))))
+	write(t, dir+"/root/usr/lib/libfoo.so", full.bytes())
+	l := locator(t, Options{Symbols: []string{dir + "/bundle"}, Rootfs: []string{dir + "/root"}, CacheDir: dir + "/c", Wait: time.Minute, After: time.Nanosecond})
+	began := time.Now()
+	f := find(t, l, "/usr/lib/libfoo.so", idA)
+	if !f.Usable() || f.Elf != dir+"/root/usr/lib/libfoo.so" {
+		t.Errorf("after %v: %+v", time.Since(began), f)
+	}
+	if closedNow(l.symbols.run().unpacked) {
+		t.Skip("it was unpacked before")
+	}
+}
+
 // TestRealBundles has what the programs of distributions make.
 func TestRealBundles(t *testing.T) {
 	for what, command := range map[string]string{

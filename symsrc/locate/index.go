@@ -104,9 +104,20 @@ func moduleOf(base string) string {
 	return base
 }
 
-// debugSuffixes are the suffixes of debug files after the module's name; .gdb is that of kernels of OpenBSD and NetBSD, .elf that of
-// OP-TEE's applications, and the last two are those of native-debug-symbols.zip.
-var debugSuffixes = [...]string{".debug", ".gdb", ".elf", ".dbg", ".sym"}
+// debugSuffixes are the suffixes of debug files after the module's name; the last two are those of native-debug-symbols.zip.
+var debugSuffixes = [...]string{".debug", ".dbg", ".sym"}
+
+// ownSuffix returns the suffix that a file with debug information has only if it is one of some: of the kernels of OpenBSD and NetBSD, or an
+// application of OP-TEE, whose name is a UUID. It is "" for others.
+func ownSuffix(base string) string {
+	switch {
+	case base == "bsd", base == "netbsd":
+		return ".gdb"
+	case len(base) == len("8aaaf201-2450-11e4-abe2-0002a5d5c57b") && strings.Count(base, "-") == 4:
+		return ".elf"
+	}
+	return ""
+}
 
 // named returns the files that may be the module n: those with its file name, or that with a debug suffix. Only those count whose
 // directories have the longest agreement with the end of its path.
@@ -116,6 +127,9 @@ func (x *index) named(n moduleName) []*entry {
 	}
 	all := slices.Clone(x.byName[n.base])
 	for _, suffix := range debugSuffixes {
+		all = append(all, x.byName[n.base+suffix]...)
+	}
+	if suffix := ownSuffix(n.base); suffix != "" {
 		all = append(all, x.byName[n.base+suffix]...)
 	}
 	most := 0

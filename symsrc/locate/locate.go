@@ -444,12 +444,12 @@ func (l *Locator) run(ctx context.Context, m symsrc.Module, r *remembered) {
 }
 
 // inPast looks for a module in what trees had the last time, if they are being read, or will be: a file that is still there is verified by
-// its build ID as any other. It returns nil if that cannot help.
+// its build ID as any other. While a bundle is unpacked it looks in all other places: unpacking takes seconds. It returns nil if that cannot help.
 func (l *Locator) inPast(ctx context.Context, m symsrc.Module) *symsrc.Files {
 	if m.BuildID == "" || len(l.opt.Symbols) == 0 || l.symbols.made() != nil {
 		return nil
 	}
-	if past := l.symbols.before(ctx); past == nil || len(past.entries)+len(past.symbols) == 0 {
+	if past := l.symbols.before(ctx); past == nil || len(past.entries)+len(past.symbols) == 0 && (!l.opt.bundled || closedNow(l.symbols.run().unpacked)) {
 		return nil
 	}
 	s := newSearch(l, ctx, m)
