@@ -82,6 +82,19 @@ func appleID(digits []byte) (id symsrc.BuildID, ok bool) {
 	return id, len(id) == size && id != symsrc.BuildID(make([]byte, size))
 }
 
+// HoldsImages reports whether the images of a report in JSON begin in a text.
+func HoldsImages(text []byte) bool { return bytes.Contains(text, AppleKey) || OpensImages(text) }
+
+// WholeImages returns the images of a report that is a JSON object on one line. It returns false for any other line.
+func WholeImages(line []byte) (list AppleList, ok bool) {
+	object := bytes.Trim(line, " \t")
+	if len(object) < 2 || object[0] != '{' || object[len(object)-1] != '}' || !HoldsImages(object) {
+		return list, false
+	}
+	list.Line(object)
+	return list, list.Done
+}
+
 // BoundsApple reports whether text is the first line of a report of Apple's.
 func BoundsApple(text []byte) bool {
 	for _, start := range reportStarts {
