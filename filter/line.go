@@ -36,9 +36,12 @@ func (f *Filter) Line(ctx context.Context, dst, line []byte) (out []byte) {
 		by = &l.Owner
 	}
 	f.out.By(t, by, l.Body)
-	for f.parser.Next(l) {
+	for first := true; f.parser.Next(l); first = false {
 		if l.Inside {
 			t = f.thread(l)
+		}
+		if first && f.readImages(t, l) {
+			defer forgetImages(t.Process)
 		}
 		f.readObjects(t, l)
 		f.readList(t, l)
@@ -150,6 +153,26 @@ func (f *Filter) readObjects(t *resolve.Thread, l *parse.Line) {
 	if l.JSON || !l.Inside {
 		f.resolver.ApplyObjects(t, parse.Outside(l.Text, l.JSON), f.line)
 	}
+}
+
+// readImages takes the images of a report that is a JSON object on one line, frames and all. They count for that line.
+func (f *Filter) readImages(t *resolve.Thread, l *parse.Line) bool {
+	if l.Object == nil || !f.resolver.LacksMappings(t) {
+		return false
+	}
+	list, ok := mappings.WholeImages(l.Object)
+	if !ok {
+		return false
+	}
+	t.SetImages(list.Images)
+	resolve.AddImages(t.Space, list.Mapped, f.line)
+	return true
+}
+
+// forgetImages forgets them.
+func forgetImages(p *resolve.Process) {
+	p.Space.DropList()
+	p.SetImages(nil)
 }
 
 // numbered reports whether words begin like a frame, `#0`, and are neither a headline nor context: what most lines with a frame are.

@@ -131,6 +131,9 @@ func (a *ahead) mayHold(line []byte) (before, passes bool) {
 	p := a.f.parser.ReadPrefix(body)
 	t := a.f.resolver.Processes.Thread(p, nil, nil, body, match.Look(body))
 	text := body[p.Start:p.End]
+	if _, whole := mappings.WholeImages(text); whole { // the line is a report of its own
+		return a.holding(), !a.holding()
+	}
 	if !a.holding() {
 		stacks := false
 		if a.above, stacks = a.opensReport(t, body); !a.above && !stacks && !a.lacksMappings(t, body) {
@@ -230,8 +233,7 @@ func (a *ahead) leave(ctx context.Context, dst []byte) []byte {
 	}
 	a.f.resolver.Processes.DropLoaded(of)
 	if a.images {
-		of.Space.DropList()
-		of.SetImages(nil)
+		forgetImages(of)
 		a.apple = mappings.AppleList{}
 	}
 	a.f.rescan()

@@ -44,12 +44,12 @@ func ListsMappings(in io.Reader) bool {
 
 // listed reports whether a line of text is a mapping of code, or stands above the modules of the stacks before it.
 func listed(text []byte) bool {
-	for _, mark := range [...][]byte{mappings.LoadedHeadline, mappings.AppleHeadline, mappings.ApplePart, mappings.AppleKey} {
+	for _, mark := range [...][]byte{mappings.LoadedHeadline, mappings.AppleHeadline, mappings.ApplePart} {
 		if bytes.Contains(text, mark) {
 			return true
 		}
 	}
-	return mappings.OpensImages(text) || holdsMapping(text, executable, mappings.Parse) || holdsMapping(text, mappings.RangeDashes[0], image) || holdsMapping(text, mappings.RangeDashes[1], image)
+	return mappings.HoldsImages(text) || holdsMapping(text, executable, mappings.Parse) || holdsMapping(text, mappings.RangeDashes[0], image) || holdsMapping(text, mappings.RangeDashes[1], image)
 }
 
 // image reads the image that a line ends with.

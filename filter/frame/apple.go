@@ -17,6 +17,7 @@ import (
 //	+ 2443 ???  (in prog)  load address 0x100000000 + 0x3f60  [0x100003f60]                 sample
 //	5   Crash-Tester     0x0000f6d9 0x8000 + 30425 (-[Crasher throwException] + 101)        KSCrash, side by side
 //	4   Metal   0x00000001ce875d88 0x1ce7f9000 + 511368     	// MTLReportFailure         Cr4shed, libsymbolicate; or with + 0x7cd88
+//	BeeHiveDemo                     0x103548a1a bs_mach_copyMem + 58                        BSBacktraceLogger, DoKit
 //	(0x18e27ad8c 0x18d4345ec 0x104f8c40f)                                                   the stack of an exception
 //
 // backtrace_symbols writes "%-4d%-35s 0x%0*lx %s + %lu" (Libc's gen/backtrace.c), reports have a tab after the name. Images below the
@@ -49,16 +50,22 @@ func readApple(s *Search, line []byte, at, from int, f *Frame) bool {
 		return false
 	}
 	num := span(s.wordsBegin(), 0)
-	n, numEnd, ok := scan.Decimal(line, num.Start)
+	begin := num.Start
+	n, numEnd, ok := scan.Decimal(line, begin)
 	num.End = numEnd
 	mod := span(scan.Spaces(line, numEnd), scan.BackSpaces(line, from, at))
-	if !ok || num.Start < from || mod.Start == numEnd || mod.Empty() || mod.Start > mod.End || mod.End == at || mod.End-mod.Start > maxAppleName {
+	convention := Darwin
+	if !ok {
+		num, mod.Start, convention = Span{}, begin, Either
+		ok = mod.Start < mod.End && mod.End <= begin+threadWidth && at == begin+threadWidth+2 && darwinName(mod.Of(line), addr)
+	}
+	if !ok || begin < from || !num.Empty() && mod.Start == numEnd || mod.Empty() || mod.Start > mod.End || mod.End == at || mod.End-mod.Start > maxAppleName {
 		return false
 	}
 	limit := s.textEnd(line[:min(len(line), e+maxModule)], e)
 	rest := line[e:limit]
-	*f = Frame{Whole: span(num.Start, limit), Num: num, Number: n, Addr: span(at, e), Module: mod, Space: symsrc.InImage, Arch: symsrc.AnyArch,
-		Convention: Darwin, Gap: span(e, limit)}
+	*f = Frame{Whole: span(begin, limit), Num: num, Number: n, Addr: span(at, e), Module: mod, Space: symsrc.InImage, Arch: symsrc.AnyArch,
+		Convention: convention, Gap: span(e, limit)}
 	if i := bytes.Index(rest, missingUUID); i == 0 {
 		id := span(e+len(missingUUID), limit-1)
 		if line[limit-1] != ')' || !isUUID(id.Of(line)) {
@@ -162,6 +169,10 @@ func (s *Search) inException(line []byte, at int) bool {
 	}
 	return false
 }
+
+// threadWidth is how wide BSBacktraceLogger writes names: "%-30s  0x%08lx %s + %lu". It has no numbers, and the first address of a thread is
+// exact. A name that it does not know is where the image begins.
+const threadWidth = 30
 
 // darwinPage is the end of the addresses at which nothing is.
 const darwinPage = 1 << 12

@@ -70,7 +70,7 @@ var (
 	metricKey   = match.Literal{Text: `"offsetIntoBinaryText`, When: match.Always, Fits: statesOffset}
 	bugsnagWord = match.Literal{Text: bugsnagKey, When: match.Always, Fits: statesBugsnag}
 	crashImages = match.Literal{Text: `"binary_images"`, When: match.Absolute}
-	crashFrame  = match.Literal{Text: crashKey, When: match.Absolute, Fits: statesCrash}
+	crashFrame  = match.Literal{Text: crashKey, When: match.Always, Fits: statesCrash}
 	number      = match.Literal{Text: "#", After: match.Digit, When: match.Renumbering}
 )
 

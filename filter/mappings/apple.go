@@ -15,16 +15,17 @@ var (
 	// ApplePart stands above each part of the images where a report has several: Binary Images (App):
 	ApplePart = []byte("Binary Images (")
 	AppleKey  = []byte(`"usedImages"`)
-	// crashKey stands before the images of a report of KSCrash in JSON, above its stacks or below, and eventKey and imagesKey before those of
-	// an event of Sentry.
+	// crashKey stands before the images of a report of KSCrash in JSON, above its stacks or below, debugKey before those of an event of
+	// PostHog, and eventKey and imagesKey before those of an event of Sentry.
 	crashKey  = []byte(`"binary_images"`)
+	debugKey  = []byte(`"$debug_images"`)
 	eventKey  = []byte(`"debug_meta"`)
 	imagesKey = []byte(`"images"`)
 )
 
-// OpensImages reports whether the images of a report of KSCrash or of an event of Sentry begin in a text.
+// OpensImages reports whether the images of a report of KSCrash, or of an event of Sentry or PostHog, begin in a text.
 func OpensImages(text []byte) bool {
-	return bytes.Contains(text, crashKey) || bytes.Contains(text, eventKey)
+	return bytes.Contains(text, crashKey) || bytes.Contains(text, eventKey) || bytes.Contains(text, debugKey)
 }
 
 // reportStarts begin a report of Apple's.
@@ -81,6 +82,19 @@ func appleID(digits []byte) (id symsrc.BuildID, ok bool) {
 	return id, len(id) == size && id != symsrc.BuildID(make([]byte, size))
 }
 
+// HoldsImages reports whether the images of a report in JSON begin in a text.
+func HoldsImages(text []byte) bool { return bytes.Contains(text, AppleKey) || OpensImages(text) }
+
+// WholeImages returns the images of a report that is a JSON object on one line. It returns false for any other line.
+func WholeImages(line []byte) (list AppleList, ok bool) {
+	object := bytes.Trim(line, " \t")
+	if len(object) < 2 || object[0] != '{' || object[len(object)-1] != '}' || !HoldsImages(object) {
+		return list, false
+	}
+	list.Line(object)
+	return list, list.Done
+}
+
 // BoundsApple reports whether text is the first line of a report of Apple's.
 func BoundsApple(text []byte) bool {
 	for _, start := range reportStarts {
@@ -117,11 +131,11 @@ func (l *AppleList) Line(line []byte) bool {
 		return false
 	}
 	if !l.inside {
-		key := AppleKey
-		i := bytes.Index(line, key)
-		if i < 0 {
-			key = crashKey
-			i = bytes.Index(line, key)
+		key, i := AppleKey, -1
+		for _, key = range [...][]byte{AppleKey, crashKey, debugKey} {
+			if i = bytes.Index(line, key); i >= 0 {
+				break
+			}
 		}
 		if i < 0 {
 			at := bytes.Index(line, eventKey)
