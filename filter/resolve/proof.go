@@ -94,6 +94,8 @@ type Proofs struct {
 	insist  bool
 	ran     func(path string) bool
 	refuted func(files *symsrc.Files, why string)
+	// listing is Options.Listing.
+	listing string
 	// line is the line of the log that is looked at.
 	line int
 	// places is how many places all proofs hold. Beyond maxProven all are dropped: epoch tells which those are.
@@ -196,7 +198,7 @@ func (p *proof) names(m *Module, at place) bool {
 // Reasons for which a file's names are not used.
 const (
 	notVerified = "not verified: the log has no build ID"
-	notFixed    = "not verified: another program may have code at that address; --maps FILE says which has"
+	notFixed    = "not verified: another program may have code at that address"
 	otherBuild  = "another build: "
 )
 
@@ -221,7 +223,10 @@ func (s *Proofs) refusal(p *Process, m *Module, at place) (why string, status sy
 	case proof.names(m, at):
 		return "", symsrc.OK
 	case m.fixed:
-		return notFixed, symsrc.NotVerified
+		if s.listing == "" {
+			return notFixed, symsrc.NotVerified
+		}
+		return notFixed + "; " + s.listing, symsrc.NotVerified
 	case proof.refuted != "":
 		return string(m.appendName([]byte(otherBuild + proof.refuted + " in "))), symsrc.MismatchBuildID
 	}

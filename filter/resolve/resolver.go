@@ -110,7 +110,7 @@ func New(o Options) *Resolver {
 	if o.Java != nil {
 		r.Java = &Java{maps: o.Java, memo: &r.memo, processes: r.Processes, insist: o.Insist}
 	}
-	r.Proofs = &Proofs{answers: &r.answers, processes: r.Processes, trust: o.Trust, insist: o.Insist, ran: o.Ran, refuted: o.Refuted}
+	r.Proofs = &Proofs{answers: &r.answers, processes: r.Processes, trust: o.Trust, insist: o.Insist, ran: o.Ran, refuted: o.Refuted, listing: o.Listing}
 	return r
 }
 
