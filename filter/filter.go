@@ -79,6 +79,9 @@ type Options struct {
 	// only an absolute address; nil where they are not known. What such a list has at an address must be all that a frame
 	// without a process may mean by it. It may be called by several filters at once.
 	Maps func() [][]byte
+	// Fixed, if not nil, returns such lists of programs at fixed addresses, where others may have code, too: the stacks must prove that they are
+	// of these.
+	Fixed func() [][]byte
 	// Listing says how to name the mappings of a program that Maps leaves out, for the reasons of frames. It may be "".
 	Listing string
 	// Ran reports whether a program that writes the log was seen with the file at that path: it needs no proof then if the log has no build
@@ -183,7 +186,7 @@ func New(o Options) *Filter {
 	text := print.Options{Style: o.Style, Renumber: o.Renumber, Context: o.Context, Palette: o.Palette,
 		Names: o.Names, Sources: o.Sources, SourceLines: o.SourceLines, Links: o.Links, Explain: o.Explain, Screen: o.Screen, Observed: o.Below}
 	f := &Filter{opt: o, text: print.NewText(text), objects: r, messages: messages{tell: o.Warn, insisting: o.Insisting, said: map[string]bool{}, recorded: r != nil}}
-	f.resolver = resolve.New(resolve.Options{Symbols: o.Symbols, Adjust: o.Adjust, Maps: o.Maps, Listing: o.Listing, By: o.By, Ran: o.Ran, Insist: o.Insist, Trust: o.Trust, Java: o.Java, Board: o.Board, Scripts: o.Scripts,
+	f.resolver = resolve.New(resolve.Options{Symbols: o.Symbols, Adjust: o.Adjust, Maps: o.Maps, Fixed: o.Fixed, Listing: o.Listing, By: o.By, Ran: o.Ran, Insist: o.Insist, Trust: o.Trust, Java: o.Java, Board: o.Board, Scripts: o.Scripts,
 		Refuted: f.refuted, Broken: func(fault string) { f.broken(f.line, fault) }})
 	f.dump = dump{resolver: f.resolver, colored: o.Palette != nil}
 	f.context = contextDump{out: o.DumpContext, announced: o.OnDumpfile, resolver: f.resolver, warn: f.warn}

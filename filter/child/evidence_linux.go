@@ -154,7 +154,11 @@ func (f files) set(s *Snapshot, list, counts []mapping, random bool) {
 	}
 	slices.SortFunc(counts, func(a, b mapping) int { return cmp.Compare(a.start, b.start) })
 	for _, m := range counts {
-		if b := f.of(m); random && b != nil && b.movable && m.start >= lowest {
+		switch b := f.of(m); {
+		case b == nil:
+		case !b.movable && m.inode == s.Inode:
+			s.Fixed = fmt.Appendf(s.Fixed, "%016x-%016x r-x %x %x %s\n", m.start, m.end-1, m.offset, m.end-m.start, m.path)
+		case random && b.movable && m.start >= lowest:
 			s.Text = fmt.Appendf(s.Text, "%016x-%016x r-x %x %x %s%s\n", m.start, m.end-1, m.offset, m.end-m.start, m.path, b.note)
 		}
 	}

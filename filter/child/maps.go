@@ -49,9 +49,12 @@ type Snapshot struct {
 	// Text has a line `start-last perms offset size path (BuildId: hex)`, with an inclusive last, for each mapping of code
 	// that counts, as Android's tombstones have them. It is not to be changed.
 	Text []byte
+	// Fixed has such lines, without build IDs, for the code of a program at fixed addresses, where others may have code, too. It is not to be
+	// changed.
+	Fixed []byte
 	// Files are the mapped files of code that are still those at their paths.
 	Files []string
-	// raw is the content of /proc/PID/maps, when it was read, and whether places are random in the process. Text is set once it is counted.
+	// raw is the content of /proc/PID/maps, when it was read, and whether places are random in the process. Text and Fixed are set once it is counted.
 	raw     []byte
 	read    time.Time
 	random  bool

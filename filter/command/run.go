@@ -251,6 +251,12 @@ func ownMaps(o *filter.Options, maps *child.Maps) {
 		}
 		return lists
 	}
+	o.Fixed = func() (lists [][]byte) {
+		for _, s := range maps.All() {
+			lists = append(lists, s.Fixed)
+		}
+		return lists
+	}
 }
 
 // leftBehind names the processes that a command has left with its output.

@@ -54,6 +54,8 @@ func (s *Proofs) Ledger() (entries []Entry) {
 // basis returns why the file of a module is taken for the one that ran.
 func (s *Proofs) basis(m *Module) string {
 	switch {
+	case m.fixed:
+		return "a program of the command had it mapped at fixed addresses, and it needs proof"
 	case !m.Files.Assumed:
 		return "you point at it"
 	case !m.assumed():

@@ -71,6 +71,8 @@ type lists struct {
 	processes *Processes
 	// running is Options.Maps, and read the processes of its lists, which do not change, by where these begin.
 	running func() [][]byte
+	// fixed is Options.Fixed.
+	fixed func() [][]byte
 	// listing is Options.Listing.
 	listing string
 	read    map[*byte]*Process
@@ -91,12 +93,22 @@ func (s *lists) of(p *Process, addr uint64) *Process {
 	case !o.Unnamed.Space.Empty() && o.Unnamed.anonymous && len(o.byKey) == 2:
 		return o.Unnamed.Process
 	case s.running != nil:
-		if live := s.covering(addr); live != nil {
+		if live := s.covering(s.running(), addr); live != nil {
+			return live
+		}
+		if s.fixed == nil || addr >= maxFixed {
+			break
+		}
+		if live := s.covering(s.fixed(), addr); live != nil {
+			live.fixed = true
 			return live
 		}
 	}
 	return p
 }
+
+// maxFixed is above the fixed addresses at which linkers place programs.
+const maxFixed = 1 << 32
 
 // unlisted returns why no mapping covers an address of p, if those of running processes were looked at, or "".
 func (s *lists) unlisted(p *Process) string {
@@ -114,10 +126,9 @@ const notLasting = "no lasting mapping of the command at a random place covers t
 
 // covering returns a running process whose mappings cover an address. It is nil if several processes map different modules there:
 // the log does not say which of them is meant.
-func (s *lists) covering(addr uint64) *Process {
+func (s *lists) covering(running [][]byte, addr uint64) *Process {
 	var at *ctxstate.Mapping
 	var found *Process
-	running := s.running()
 	s.forget(running)
 	for _, list := range running {
 		if len(list) == 0 {

@@ -49,10 +49,15 @@ type Module struct {
 	// ran is the generation of the files that a program of the log was seen with, plus 1, and looked the last piece of input for which that
 	// was asked.
 	ran, looked uint64
+	// fixed is set for a program at fixed addresses that the log does not name.
+	fixed bool
 }
 
-// assumed reports whether the files are this machine's own, and neither the user has pointed at them nor a program was seen with them.
-func (m *Module) assumed() bool { return m.Files != nil && m.Files.Assumed && m.ran != m.generation+1 }
+// assumed reports whether the files are this machine's own, and neither the user has pointed at them nor a program was seen with them. What
+// another program has at fixed addresses is no matter of the files.
+func (m *Module) assumed() bool {
+	return m.Files != nil && (m.fixed || m.Files.Assumed && m.ran != m.generation+1)
+}
 
 // symbol is a function that a log names, with its size if the log has that.
 type symbol struct {
@@ -93,6 +98,13 @@ func (o *memo) member(name, member []byte, at uint64, id symsrc.BuildID) *Module
 			Shown: symsrc.Visible(own)}
 		o.modules[kept] = m
 	}
+	return m
+}
+
+// fixed returns the module of a program at fixed addresses.
+func (o *memo) fixed(name []byte) *Module {
+	m := o.member(name, []byte("\x00fixed"), 0, "")
+	m.Member, m.fixed = "", true
 	return m
 }
 

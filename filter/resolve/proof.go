@@ -16,6 +16,7 @@ import (
 //	is one that the user has pointed at               unless the log refutes it
 //	was seen mapped by a program behind --            the same
 //	is this machine's own, at the path of the log     if the process's stacks prove it, and nothing refutes it
+//	was seen mapped there, at fixed addresses         for the places that the process's stacks prove, unless anything refutes it
 //
 // Stacks prove a file if the machine code has calls at the places to which the frames return, and the calls are those of the functions that
 // the next inner frames lie in. One contradiction refutes it, for as long as the process runs.
@@ -93,6 +94,8 @@ type Proofs struct {
 	insist  bool
 	ran     func(path string) bool
 	refuted func(files *symsrc.Files, why string)
+	// listing is Options.Listing.
+	listing string
 	// line is the line of the log that is looked at.
 	line int
 	// places is how many places all proofs hold. Beyond maxProven all are dropped: epoch tells which those are.
@@ -170,18 +173,32 @@ func (s *Proofs) refute(p *Process, m *Module, format string, args ...any) {
 
 // holds reports whether the file of a module is the one that ran.
 func (p *proof) holds(m *Module) bool {
-	return p.refuted == "" && (!m.assumed() || len(p.agreements) >= leastAgreements)
+	return p.refuted == "" && (!m.assumed() || p.count(m) >= leastAgreements)
+}
+
+// count returns how many places agree. At fixed addresses other programs may have calls by way of pointers, too.
+func (p *proof) count(m *Module) int {
+	n := len(p.agreements)
+	if m.fixed {
+		for a := range p.agreements {
+			if a.kind == byPointer {
+				n--
+			}
+		}
+	}
+	return n
 }
 
 // names reports whether the file of a module names a place.
 func (p *proof) names(m *Module, at place) bool {
 	proven, known := p.proven[at]
-	return p.holds(m) && (proven || !known && (!m.assumed() || at.from == nil && at.off < p.top[at.space]))
+	return p.holds(m) && (proven || !known && !m.fixed && (!m.assumed() || at.from == nil && at.off < p.top[at.space]))
 }
 
 // Reasons for which a file's names are not used.
 const (
 	notVerified = "not verified: the log has no build ID"
+	notFixed    = "not verified: another program may have code at that address"
 	otherBuild  = "another build: "
 )
 
@@ -205,6 +222,11 @@ func (s *Proofs) refusal(p *Process, m *Module, at place) (why string, status sy
 	switch proof := s.of(p, m); {
 	case proof.names(m, at):
 		return "", symsrc.OK
+	case m.fixed:
+		if s.listing == "" {
+			return notFixed, symsrc.NotVerified
+		}
+		return notFixed + "; " + s.listing, symsrc.NotVerified
 	case proof.refuted != "":
 		return string(m.appendName([]byte(otherBuild + proof.refuted + " in "))), symsrc.MismatchBuildID
 	}

@@ -290,6 +290,9 @@ func (s *queries) at(p *Process, addr uint64, kind symsrc.Kind, rule Rule) (q qu
 		return q, false, several
 	}
 	m := s.memo.module([]byte(at.Module.Name), symsrc.BuildID(at.Module.BuildID))
+	if p.fixed {
+		m = s.memo.fixed([]byte(at.Module.Name))
+	}
 	if at.Module.Written != "" {
 		m.Shown = symsrc.Visible(at.Module.Written)
 	}

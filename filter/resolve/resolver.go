@@ -73,6 +73,8 @@ type Options struct {
 	Adjust Adjust
 	// Maps, if not nil, returns the lists of mappings of the running processes that write the log.
 	Maps func() [][]byte
+	// Fixed, if not nil, returns those of programs at fixed addresses, which stacks must prove.
+	Fixed func() [][]byte
 	// Listing says how to name the mappings of a program that Maps leaves out, for reasons. It may be "".
 	Listing string
 	// By is what tells processes apart.
@@ -100,7 +102,7 @@ func New(o Options) *Resolver {
 	r := &Resolver{Processes: newProcesses(o.By)}
 	r.memo.init()
 	r.Counts.memo = &r.memo
-	r.lists = lists{processes: r.Processes, running: o.Maps, listing: o.Listing}
+	r.lists = lists{processes: r.Processes, running: o.Maps, fixed: o.Fixed, listing: o.Listing}
 	r.queries = queries{adjust: o.Adjust, memo: &r.memo, lists: &r.lists, board: o.Board}
 	from := &source{symbols: o.Symbols, scripts: o.Scripts}
 	from.prober, _ = o.Symbols.(symsrc.Prober)
@@ -109,7 +111,7 @@ func New(o Options) *Resolver {
 	if o.Java != nil {
 		r.Java = &Java{maps: o.Java, memo: &r.memo, processes: r.Processes, insist: o.Insist}
 	}
-	r.Proofs = &Proofs{answers: &r.answers, processes: r.Processes, trust: o.Trust, insist: o.Insist, ran: o.Ran, refuted: o.Refuted}
+	r.Proofs = &Proofs{answers: &r.answers, processes: r.Processes, trust: o.Trust, insist: o.Insist, ran: o.Ran, refuted: o.Refuted, listing: o.Listing}
 	return r
 }
 

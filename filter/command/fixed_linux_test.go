@@ -1,0 +1,132 @@
+package command_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// fixedSource is a program that prints the file that its argument names, and then, unless there is another one, stacks of its own. Its variants
+// differ in what an edit may change.
+const fixedSource = `
+#include <execinfo.h>
+#include <stdio.h>
+#include <unistd.h>
+#define NI __attribute__((noinline))
+volatile int sink;
+#if VARIANT == 1
+NI int added(int x) { sink += x; return puts("added"); }
+#endif
+NI void show(void) {
+  void *at[30];
+  int n = backtrace(at, 30);
+  for (int i = 0; i < n; i++) fprintf(stderr, "  #%d %p\n", i, at[i]);
+#if VARIANT == 2
+  fflush(stderr);
+#endif
+  sink++;
+}
+NI int leaf(int x) { show(); sink += x; return x + sink; }
+NI int middle(int x) {
+#if VARIANT == 1
+  if (x > 100) added(x);
+#endif
+  int r = leaf(x + 1);
+  sink += r;
+  return r;
+}
+NI int other(int x) { int r = middle(x) + 2; sink += r; return r; }
+int main(int n, char **args) {
+  if (n > 1) {
+    FILE *f = fopen(args[1], "r");
+    for (int c; (c = getc(f)) != EOF;) putc(c, stderr);
+    if (n > 2) return 0;
+  }
+  int r = middle(n) + other(n);
+  sink += r;
+  if (n == 1) usleep(500000); /* so that it is seen, however busy the machine is */
+  return 0;
+}
+`
+
+// TestFixed runs programs at fixed addresses behind --. Their own stacks get the names that addr2line has. Of the stacks of other programs at
+// the same addresses, which they print, no frame gets the name of what they have there themselves.
+func TestFixed(t *testing.T) {
+	dir := t.TempDir()
+	source := filepath.Join(dir, "fixed.c")
+	if err := os.WriteFile(source, []byte(fixedSource), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var programs []string
+	logs := map[string]string{}
+	frame := regexp.MustCompile(`(?m)^  #\d+ (0x[0-9a-f]{1,8})( in (\w+).*)?$`)
+	names := map[string]string{} // by program and address
+	nameOf := func(path, address string) string {
+		if names[path+address] == "" {
+			out, err := exec.Command("addr2line", "-f", "-e", path, address).Output()
+			if err != nil {
+				t.Skipf("addr2line: %v", err)
+			}
+			names[path+address], _, _ = strings.Cut(string(out), "\n")
+		}
+		return names[path+address]
+	}
+	for _, variant := range []string{"0", "1", "2"} {
+		for _, flags := range [][]string{{"-O1"}, {"-O2", "-static"}} {
+			path := filepath.Join(dir, "p"+variant+strings.Join(flags, ""))
+			args := append([]string{"-w", "-g", "-no-pie", "-fno-pie", "-DVARIANT=" + variant, "-o", path, source}, flags...)
+			if out, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
+				t.Skipf("gcc: %v\n%s", err, out)
+			}
+			log, err := exec.Command(path).CombinedOutput()
+			if err != nil {
+				t.Fatal(err)
+			}
+			programs, logs[path] = append(programs, path), string(log)
+			if err := os.WriteFile(path+".log", log, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	run := func(args ...string) [][]string {
+		out, err := exec.Command("qss-filter", append([]string{"--no-config", "--no-cache", "--"}, args...)...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%q: %v\n%s", args, err, out)
+		}
+		return frame.FindAllStringSubmatch(string(out), -1)
+	}
+	isOf := func(path, address, name string) bool {
+		want := nameOf(path, address)
+		return name == want || name+"_impl" == want // an alias
+	}
+	for _, path := range programs {
+		for _, m := range run(path) {
+			if !isOf(path, m[1], m[3]) {
+				t.Errorf("%s alone: %q, want %s", filepath.Base(path), m[0], nameOf(path, m[1]))
+			}
+		}
+		for _, from := range programs {
+			n := len(frame.FindAllString(logs[from], -1))
+			for i, m := range run(path, from+".log") {
+				of := from
+				if i >= n {
+					of = path
+				}
+				if m[3] != "" && !isOf(of, m[1], m[3]) {
+					t.Errorf("%s after the log of %s: %q, want %s", filepath.Base(path), filepath.Base(from), m[0], nameOf(of, m[1]))
+				}
+			}
+			if filepath.Base(path) == filepath.Base(from) {
+				continue
+			}
+			for _, m := range run(path, from+".log", "nothing else") {
+				if m[3] != "" && !isOf(from, m[1], m[3]) {
+					t.Errorf("%s prints the log of %s: %q, want %s", filepath.Base(path), filepath.Base(from), m[0], nameOf(from, m[1]))
+				}
+			}
+		}
+	}
+}
