@@ -140,12 +140,15 @@ const moduleTime = time.Second
 const maxModules = 1 << 14
 
 // current reports whether m is not stale. If local files answer, the engine watches them; the files of modules without a
-// build ID are checked each time.
+// build ID are checked each time, and files that were still looked for count until they were.
 func (m *module) current() bool {
 	if m.of.BuildID != "" && m.direct.Load() {
 		return true
 	}
-	return time.Since(m.at) < moduleTime && (m.files == nil || !m.files.Watch.Changed())
+	if m.files == nil {
+		return time.Since(m.at) < moduleTime
+	}
+	return time.Since(m.at) < moduleTime && !m.files.Watch.Changed() && (m.files.Retry == nil || !m.files.Retry())
 }
 
 // module returns what is known about a module.

@@ -35,3 +35,21 @@ func TestLocalCode(t *testing.T) {
 		t.Errorf("%q are left; process %d", names, holder(dir))
 	}
 }
+
+// TestFoundLater checks that the file of a module on this machine answers, and not the cache, as soon as the search for it is over.
+func TestFoundLater(t *testing.T) {
+	over := false
+	files := &symsrc.Files{Elf: "/x", DebugStatus: symsrc.OK, Retry: func() bool { return over }}
+	a := &answers{Answer: symsrc.Answer{Files: files}}
+	s := Wrap(a, Options{Dir: tempDir(t), Program: program, Finder: a, Local: a})
+	defer s.Close()
+	of := symsrc.Module{BuildID: "id"}
+	s.begin()
+	if m := s.module(context.Background(), of); m.direct.Load() || s.module(context.Background(), of) != m {
+		t.Error("a file answers that is looked for, or it is looked for twice")
+	}
+	over, a.Answer.Files = true, &symsrc.Files{Elf: "/x", DebugStatus: symsrc.OK}
+	if !s.module(context.Background(), of).direct.Load() {
+		t.Error("the file does not answer")
+	}
+}
