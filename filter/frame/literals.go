@@ -62,6 +62,8 @@ var (
 	askedScript = match.Literal{Text: "js?", When: match.Always, Fits: endsAsked}
 	askedApple  = match.Literal{Text: "bundle//", When: match.Always, Fits: endsAsked}
 	bareBegin   = match.Literal{Text: "@1:", After: match.Digit, When: match.Always, Fits: endsBare}
+	// uncaught is after a place in a script.
+	uncaught = match.Literal{Text: uncaughtWord, When: match.Always, Fits: func(line []byte, at int) bool { _, _, ok := consolePlace(line, at); return ok }}
 	// plusDecimal is before the distance from where a function or an image begins, in frames of Darwin.
 	plusDecimal = match.Literal{Text: "+ ", After: match.Digit, When: match.Always, Fits: endsDistance}
 	missingWord = match.Literal{Text: " (Missing UUID ", After: match.Hex, When: match.Always}

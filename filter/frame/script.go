@@ -21,6 +21,7 @@ import (
 //	    shop.Cart.total (/srv/app/dist/app.js:1:237)         node --test and Safari, alone on their lines
 //	    /srv/app/dist/app.js:1:237                           the same without a function
 //	total @ app.js:1:237                                     Chrome's developer tools
+//	http://localhost:4200/main.js 0:73 Uncaught Error: x     chromedriver, of the browser's console: both count from 0
 //
 // V8's are those of CallSiteInfo::Serialize in its src/objects/call-site-info.cc, Hermes' of ErrorInstance's stack in its
 // lib/VM/JSError.cpp, and React Native's without a script those of JSStackTrace.format in its ReactAndroid. They mean something only where there is a source map for the script.
@@ -253,6 +254,50 @@ func readBare(s *Search, line []byte, at, from int, f *Frame) bool {
 	*f = Frame{Family: scripts, Shape: Fields, Space: symsrc.InScript, Convention: Exact, Off: span(at+1, end), Whole: span(start, end),
 		Func: span(start, at), Source: span(at+1, end), Offset: (row-1)<<32 | column}
 	return true
+}
+
+// uncaughtWord is what chromedriver has after the place of an exception.
+const uncaughtWord = " Uncaught "
+
+// readConsole reads `URL LINE:COLUMN Uncaught …`; that word stands at line[at:].
+func readConsole(s *Search, line []byte, at, from int, f *Frame) bool {
+	space, colon, ok := consolePlace(line, at)
+	if !ok || space < from {
+		return false
+	}
+	row, _, _ := scan.Decimal(line, space+1)
+	column, _, _ := scan.Decimal(line, colon+1)
+	start := space
+	for low := max(from, space-maxModule); start > low && !scan.IsSpace(line[start-1]) && line[start-1] != '"' && s.spend(1); {
+		start--
+	}
+	if !bytes.Contains(line[start:space], []byte("://")) || row >= 1<<31 || column >= 1<<31 {
+		return false
+	}
+	*f = Frame{Family: scripts, Shape: Fields, Space: symsrc.InScript, Convention: Exact, Off: span(space+1, at), Whole: span(start, at),
+		Module: span(start, space), Source: span(start, at), Offset: row<<32 | column}
+	return true
+}
+
+// consolePlace returns where the space and the colon of ` LINE:COLUMN` are before line[at:].
+func consolePlace(line []byte, at int) (space, colon int, ok bool) {
+	if colon = beforeDigits(line, at); colon < 0 || line[colon] != ':' {
+		return 0, 0, false
+	}
+	space = beforeDigits(line, colon)
+	return space, colon, space > 0 && line[space] == ' '
+}
+
+// beforeDigits returns the offset of the byte before the digits that end before line[at:], −1 if there is none, or no digit.
+func beforeDigits(line []byte, at int) int {
+	i := at - 1
+	for i >= 0 && i > at-12 && line[i] >= '0' && line[i] <= '9' {
+		i--
+	}
+	if i == at-1 {
+		return -1
+	}
+	return i
 }
 
 // escapedEnd reports whether an escaped line break or the end of a string stands at line[i:].

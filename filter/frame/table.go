@@ -139,6 +139,7 @@ var formats = [...]Format{
 	{scripts, "js?", 0, "", stopAt(askedScript), readAsked, "    at total (https://example.com/assets/app.js?v=123:1:237)"},
 	{scripts, "bundle//", 0, "", stopAt(askedApple), readAsked, "    at total (http://localhost:8081/index.bundle//&platform=ios&dev=true:99:12)"},
 	{scripts, "@1:", 0, "", stopAt(bareBegin), readBare, "total@1:557290"},
+	{scripts, uncaughtWord, 0, "", stopAt(uncaught), readConsole, "http://localhost:4200/main.js 0:73 Uncaught Error: no cart"},
 	{"nativeaot", "!<BaseAddress>+0x", 0, "", stopAt(plusHex), readNativeAOT, "   at MyApp!<BaseAddress>+0xa532c"},
 	{"ftrace", "[+0x", ']', "", stopAt(plusHex), readUserTrace, " => /usr/lib/libx.so[+0x1130] <00007fa52731c130>"},
 	{"fortran", "Unknown  Unknown", 0, "", stopAt(unknownTwice), readFortran, "a.out              0000000000403D5A  Unknown               Unknown  Unknown"},

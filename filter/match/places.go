@@ -11,6 +11,7 @@ var places = map[string]place{
 	" (core dumped)":               {10, 4},
 	" @ 0x":                        {0, 3},
 	" Stack (depth: ":              {6, 4},
+	" Uncaught ":                   {1, 5},
 	" at ":                         {0, 4},
 	" at pc=0x":                    {3, 3},
 	" ip:":                         {0, 6},
