@@ -75,10 +75,18 @@ func (f *Filter) readLine(line []byte, number int) *parse.Line {
 	l := f.parser.LineAt(line, number)
 	if j := f.joints[number]; j != nil {
 		f.parser.Join(l, j)
-	} else if search := f.liner.Scan(); search != nil && f.liner.state&(match.Seeking|match.Retracing) == 0 { // any text may be an exception
-		f.parser.Narrow(l, search)
+	} else if l.InPieces() {
+		f.narrow(l)
 	}
 	return l
+}
+
+// narrow leaves out the strings of a line that mean nothing now. Where names of Java are known, any text may be an exception.
+func (f *Filter) narrow(l *parse.Line) {
+	f.liner.rescan() // lines that were held back come one after the other
+	if search := f.liner.Scan(); search != nil && f.liner.state&(match.Seeking|match.Retracing) == 0 {
+		f.parser.Narrow(l, search)
+	}
 }
 
 // uncolored returns a line without colors, if it is to have none.

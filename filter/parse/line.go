@@ -75,12 +75,12 @@ func (p *Parser) LineAt(line []byte, number int) *Line {
 	return l
 }
 
+// InPieces reports whether a line is one of JSON, or of a document of XML.
+func (l *Line) InPieces() bool { return len(l.pieces) > 0 }
+
 // Narrow leaves out the strings of a line, or the texts of a document, without what is searched for: they mean nothing, as a line without it
-// does. One piece stays, with which the object counts.
+// does. One piece stays, with which the object counts: the line is in pieces.
 func (p *Parser) Narrow(l *Line, search *match.Scan) {
-	if len(l.pieces) == 0 {
-		return
-	}
 	o := &p.object
 	kept, is := o.narrow[:0], len(o.text) > 0 && &o.all[0] == &l.pieces[0]
 	if is && o.search == search {
@@ -112,9 +112,10 @@ func stringOf(text []byte, pieces []piece) int {
 	return n
 }
 
-// means reports whether a string, or a text of a document, has something of what is searched for, with its escapes or without.
+// means reports whether a string, or a text of a document, has something of what is searched for, with its escapes or without. Frames that
+// have a number go on with a stack in any state.
 func (p *Parser) means(text []byte, xml XML, search *match.Scan) bool {
-	if search.Next(text, 0) >= 0 || frame.MayOpenHostFrame(text) {
+	if search.Next(text, 0) >= 0 || bytes.IndexByte(text, '#') >= 0 || frame.MayOpenHostFrame(text) {
 		return true
 	}
 	plain, moved := p.plain(Segment{Text: text, JSON: xml == OutsideXML, XML: xml})
