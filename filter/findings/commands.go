@@ -75,13 +75,10 @@ func githubLine(class, path string, at *symsrc.Frame, message string) string {
 }
 
 // githubData escapes the message of a workflow command, and githubProperty one of its properties.
-func githubData(text string) string {
-	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(text)
-}
-
-func githubProperty(text string) string {
-	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(githubData(text))
-}
+var (
+	githubData     = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace
+	githubProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace
+)
 
 // azureLine returns a logging command.
 func azureLine(class, path string, at *symsrc.Frame, message string) string {
@@ -93,10 +90,7 @@ func azureLine(class, path string, at *symsrc.Frame, message string) string {
 }
 
 // azureData escapes the message of a logging command, and azureProperty one of its properties.
-func azureData(text string) string {
-	return strings.NewReplacer("%", "%AZP25", "\r", "%0D", "\n", "%0A").Replace(text)
-}
-
-func azureProperty(text string) string {
-	return strings.NewReplacer(";", "%3B", "]", "%5D").Replace(azureData(text))
-}
+var (
+	azureData     = strings.NewReplacer("%", "%AZP25", "\r", "%0D", "\n", "%0A").Replace
+	azureProperty = strings.NewReplacer("%", "%AZP25", "\r", "%0D", "\n", "%0A", ";", "%3B", "]", "%5D").Replace
+)

@@ -3,19 +3,18 @@ package findings
 import (
 	"bytes"
 	"regexp"
-	"slices"
 	"strconv"
 	"sync"
 
+	"qss-filter/filter/match"
 	"qss-filter/filter/triage"
 	"qss-filter/symsrc"
 )
 
-// placeMarks are in all lines that state a place in a source file.
-var placeMarks = [...][]byte{[]byte("panicked at "), []byte(".rs:"), []byte(".go:"), []byte("runtime error:"), []byte("Assertion"), []byte("goroutine "), []byte("+0x")}
-
-// placeForm is a form of such lines. The groups of its expression are file, line and column, or function where it is func.
+// placeForm is a form of lines that state a place in a source file. The groups of its expression are file, line and column, or function where
+// it is func.
 type placeForm struct {
+	mark       string // in all such lines
 	expression *regexp.Regexp
 	frame      bool // of a stack; the function is on the line before
 	numbered   bool // a frame with its number, of ThreadSanitizer, without an address
@@ -23,13 +22,25 @@ type placeForm struct {
 
 var placeForms = sync.OnceValue(func() []placeForm {
 	return []placeForm{
-		{regexp.MustCompile(`panicked at (?:'.*', )?(?P<file>[^\s':]+\.rs):(?P<line>\d+):(?P<column>\d+)`), false, false},
-		{regexp.MustCompile(`^\s+at (?P<file>\S+\.rs):(?P<line>\d+)(?::(?P<column>\d+))?$`), true, false},
-		{regexp.MustCompile(`^\t(?P<file>\S+\.go):(?P<line>\d+)(?: \+0x[0-9a-f]+)?(?: fp=0x.*)?$`), true, false},
-		{regexp.MustCompile(`(?:^|\s)(?P<file>[^\s:]+):(?P<line>\d+)(?::(?P<column>\d+))?: runtime error: `), false, false},
-		{regexp.MustCompile("(?:^|\\s)(?P<file>[^\\s:]+):(?P<line>\\d+): (?P<func>.+?): Assertion [`'\"]"), false, false},
-		{regexp.MustCompile(`^\s*#(?P<number>\d+) (?P<func>[^0\s].*?) (?P<file>\S+?):(?P<line>\d+)(?::(?P<column>\d+))? \(\S+\+0x[0-9a-f]+\)(?: \(BuildId: [0-9a-f]+\))?$`), false, true},
+		{"panicked at ", regexp.MustCompile(`panicked at (?:'.*', )?(?P<file>[^\s':]+\.rs):(?P<line>\d+):(?P<column>\d+)`), false, false},
+		{".rs:", regexp.MustCompile(`^\s+at (?P<file>\S+\.rs):(?P<line>\d+)(?::(?P<column>\d+))?$`), true, false},
+		{".go:", regexp.MustCompile(`^\t(?P<file>\S+\.go):(?P<line>\d+)(?: \+0x[0-9a-f]+)?(?: fp=0x.*)?$`), true, false},
+		{": runtime error: ", regexp.MustCompile(`(?:^|\s)(?P<file>[^\s:]+):(?P<line>\d+)(?::(?P<column>\d+))?: runtime error: `), false, false},
+		{": Assertion ", regexp.MustCompile("(?:^|\\s)(?P<file>[^\\s:]+):(?P<line>\\d+): (?P<func>.+?): Assertion [`'\"]"), false, false},
+		{"+0x", regexp.MustCompile(`^\s*#(?P<number>\d+) (?P<func>[^0\s].*?) (?P<file>\S+?):(?P<line>\d+)(?::(?P<column>\d+))? \(\S+\+0x[0-9a-f]+\)(?: \(BuildId: [0-9a-f]+\))?$`), false, true},
 	}
+})
+
+// goroutineWord begins a traceback of Go.
+const goroutineWord = "goroutine "
+
+// places finds the lines that hold the mark of a form, or goroutineWord, which comes last.
+var places = sync.OnceValue(func() *match.Lines {
+	var marks [][]string
+	for _, form := range placeForms() {
+		marks = append(marks, []string{form.mark})
+	}
+	return match.NewLines(maxPlace, append(marks, []string{goroutineWord})...)
 })
 
 // functionLine matches the line above the place of a frame: `   4: app::main`, of Rust with or without an address, and `main.f(0x1, {...})` of Go.
@@ -43,30 +54,8 @@ const maxPlace = 4 << 10
 // Read is for filter.Options.Read.
 func (st *Stream) Read(first int, lines []byte) {
 	st.heads.Read(first, lines)
-	var at []int
-	for _, mark := range placeMarks {
-		for i := 0; ; {
-			n := bytes.Index(lines[i:], mark)
-			if n < 0 {
-				break
-			}
-			at = append(at, bytes.LastIndexByte(lines[:i+n], '\n')+1)
-			end := bytes.IndexByte(lines[i+n:], '\n')
-			if end < 0 {
-				break
-			}
-			i += n + end + 1
-		}
-	}
-	slices.Sort(at)
-	counted, number := 0, first
-	for _, begin := range slices.Compact(at) {
-		number += bytes.Count(lines[counted:begin], []byte{'\n'})
-		counted = begin
-		line, _, _ := bytes.Cut(lines[begin:], []byte{'\n'})
-		if len(line) <= maxPlace {
-			st.read(number, string(bytes.TrimRight(line, "\r")), st.above(lines[:begin]))
-		}
+	for line := range places().In(first, lines) {
+		st.read(line.Number, line.Text, lines[:line.Begin])
 	}
 	if last := lastLine(lines); len(last) <= maxPlace {
 		st.before = append(st.before[:0], last...)
@@ -89,16 +78,20 @@ func lastLine(lines []byte) []byte {
 	return lines[bytes.LastIndexByte(lines, '\n')+1:]
 }
 
-// read reads a line that may state a place.
-func (st *Stream) read(number int, line, above string) {
-	if bytes.HasPrefix([]byte(line), []byte("goroutine ")) {
+// read reads a line that may state a place. above are the lines at hand above it.
+func (st *Stream) read(number int, line, above []byte) {
+	if bytes.HasPrefix(line, []byte(goroutineWord)) {
 		if st.quoted != nil { // the first one is the one that has failed
 			st.quoted = &stack{of: st.quoted.of, s: &Stack{}}
 		}
 		return
 	}
-	for _, form := range placeForms() {
-		found := form.expression.FindStringSubmatch(line)
+	marks := places().Look(line)
+	for i, form := range placeForms() {
+		if !marks.Any(1 << i) {
+			continue
+		}
+		found := form.expression.FindSubmatch(line)
 		if found == nil {
 			continue
 		}
@@ -107,19 +100,19 @@ func (st *Stream) read(number int, line, above string) {
 		for i, name := range form.expression.SubexpNames() {
 			switch name {
 			case "file":
-				fr.File = found[i]
+				fr.File = string(found[i])
 			case "line":
-				fr.Line, _ = strconv.Atoi(found[i])
+				fr.Line, _ = strconv.Atoi(string(found[i]))
 			case "column":
-				fr.Column, _ = strconv.Atoi(found[i])
+				fr.Column, _ = strconv.Atoi(string(found[i]))
 			case "func":
-				fr.Func = found[i]
+				fr.Func = string(found[i])
 			case "number":
-				frameNumber = found[i]
+				frameNumber = string(found[i])
 			}
 		}
 		if form.frame {
-			fr.Func = functionOf(above)
+			fr.Func = functionOf(st.above(above))
 		}
 		fr = st.c.Names.Mapped([]symsrc.Frame{fr})[0]
 		switch {

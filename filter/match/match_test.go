@@ -3,7 +3,9 @@ package match
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 )
@@ -117,15 +119,46 @@ func TestBegins(t *testing.T) {
 // TestWords holds that each reader is told of its own words only.
 func TestWords(t *testing.T) {
 	old := subscribed
-	defer func() {
-		subscribed = old
-		words = sync.OnceValue(func() *Scan { return NewScan(subscribed.literals, Always) })
-	}()
+	search := func() { words = sync.OnceValue(func() *Lines { return NewLines(math.MaxInt, subscribed...) }) }
+	defer search()
+	defer func() { subscribed = old }()
 	one, two := Subscribe("=first=", "=second="), Subscribe("=third=")
-	words = sync.OnceValue(func() *Scan { return NewScan(subscribed.literals, Always) })
+	search()
 	for line, want := range map[string]Words{"": 0, "=firs=": 0, "a =second= b": one, "=third=": two, "=third==first=": one | two} {
 		if got := Look([]byte(line)); got != want || got.Any(one) != (want&one != 0) {
 			t.Errorf("%q: %b, want %b", line, got, want)
+		}
+	}
+}
+
+// TestLines holds that each line with a word is found once, with its number and place, whatever ends it, but for those that are too long.
+func TestLines(t *testing.T) {
+	pieces := []string{"first", "second", "fir", "second", " text ", "\r", "\n", "\r\n", "\n\n", "a longer piece of a line that holds nothing of that "}
+	l := NewLines(60, []string{"first"}, []string{"second", "third"})
+	rng := rand.New(rand.NewPCG(5, 6))
+	for range 5000 {
+		var b []byte
+		for range rng.IntN(30) {
+			b = append(b, pieces[rng.IntN(len(pieces))]...)
+		}
+		var want []string
+		begin := 0
+		for i, line := range bytes.SplitAfter(b, []byte("\n")) {
+			text := bytes.TrimSuffix(line, []byte("\n"))
+			if len(text) <= 60 && (bytes.Contains(text, []byte("first")) || bytes.Contains(text, []byte("second"))) {
+				want = append(want, fmt.Sprintf("%d %d %q", 7+i, begin, bytes.TrimRight(text, "\r")))
+			}
+			begin += len(line)
+		}
+		var got []string
+		for line := range l.In(7, b) {
+			got = append(got, fmt.Sprintf("%d %d %q", line.Number, line.Begin, line.Text))
+			if l.Look(line.Text) == 0 {
+				t.Errorf("%q means something to nobody", line.Text)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("%q:\n%q\n%q", b, got, want)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"qss-filter/filter/match"
 	"qss-filter/symsrc"
 )
 
@@ -41,50 +42,61 @@ type Headlines struct {
 	said int
 }
 
-// marks are in all lines that are a headline, or say what the stack below is.
-var marks = [...]string{"Sanitizer", "SIG", "signal ", " of size ", "llocated by ", "llocated from", "freed by ", "created by ", "runtime error:",
-	"panic", "leak of ", "Check failed", "CHECK failed", "KASAN", "terminate called", "Assertion", "fatal error: ", "stored to memory", "created by an allocation",
-	"uninitialised ", "Invalid free()", "Mismatched free()", "Block was alloc'd", "Exception", "java.lang.", "kernel BUG", "general protection fault", "Unable to handle"}
+// form is one form of the lines of reports.
+type form struct {
+	marks      []string // one of them is in all such lines
+	expression func() *regexp.Regexp
+	prefix     string
+	kind       string // completes for a line that completes the headline above
+}
 
 // forms are the lines of reports, the first that fits counts. The first group of an expression is Text, or what completes it.
 var forms = sync.OnceValue(func() []form {
-	f := func(expression, prefix, kind string, more bool) form {
-		return form{regexp.MustCompile(expression), prefix, kind, more}
+	f := func(expression, prefix, kind string, marks ...string) form {
+		return form{marks: marks, prefix: prefix, kind: kind,
+			expression: sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })}
 	}
 	return []form{
-		f(`(?:ERROR|WARNING): \w*Sanitizer:? (?:attempting )?([\w-]+(?: [\w-]+)*?)(?: on (?:unknown address|address|0x)| in | at | from |:| \(|$)`, "", Fault, false),
-		f(`((?:Direct|Indirect) leak) of \d+ byte`, "", "allocated by", false),
-		f(`\b(?i:freed|deallocated) by (?:thread|main)`, "", "freed by", false),
-		f(`(?i:previously |potentially )?allocated (?:by |from:|here)`, "", "allocated by", false),
-		f(`\bThread T?\d+.* created by `, "", "created by", false),
-		f(`Uninitialized value was (stored|created)`, "", "", false),
-		f(`Previous (?:atomic )?(?:write|read) of size `, "", "previous access", false),
-		f(`==\d+== *(Invalid (?:read|write) of size \d+|(?:Invalid|Mismatched) free\(\).*|(?:Conditional jump|Use of|Syscall param) .*uninitialised .*)`, "", Fault, false),
-		f(` a block of size [\d,]+ free'd`, "", "freed by", false),
-		f(` a block of size [\d,]+ alloc'd|Block was alloc'd at`, "", "allocated by", false),
-		f(`(?i)\b((?:read|write) of size \d+)`, "", "", true),
-		f(`runtime error: (.+)`, "", Fault, false),
-		f(`(?:KASAN|KMSAN|KCSAN): ([\w-]+(?: [\w-]+)*?)(?: in | on | at |$)`, "", Fault, false),
-		f(`\b(SIG(?:SEGV|ABRT|BUS|FPE|ILL|TRAP|SYS|QUIT))\b`, "", Fault, false),
-		f(`deadly signal`, "deadly signal", Fault, false),
-		f(`^(?:\S+ +)*?panic: (.+)`, "panic: ", Fault, false),
-		f(`panicked at (.+)`, "panic at ", Fault, false),
-		f(`(?:^|[\s:])(?:Exception in thread "[^"]*" )?((?:[a-z][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error)(?:: .+)?)$`, "", Fault, false),
-		f(`\bfatal error: (.+)`, "fatal error: ", Fault, false),
-		f(`(?:Check|CHECK) failed: (.+)`, "check failed: ", Fault, false),
-		f("Assertion [`'\"]?(.+?)['\"]? failed", "assertion failed: ", Fault, false),
-		f(`terminate called (.+)`, "terminate called ", Fault, false),
-		f(`(kernel BUG at \S+|general protection fault|Unable to handle kernel [\w ]+)`, "", Fault, false),
+		f(`(?:ERROR|WARNING): \w*Sanitizer:? (?:attempting )?([\w-]+(?: [\w-]+)*?)(?: on (?:unknown address|address|0x)| in | at | from |:| \(|$)`, "", Fault, "Sanitizer"),
+		f(`((?:Direct|Indirect) leak) of \d+ byte`, "", "allocated by", " leak of "),
+		f(`\b(?i:freed|deallocated) by (?:thread|main)`, "", "freed by", "reed by ", "llocated by "),
+		f(`(?i:previously |potentially )?allocated (?:by |from:|here)`, "", "allocated by", "llocated by ", "llocated from:"),
+		f(`\bThread T?\d+.* created by `, "", "created by", " created by "),
+		f(`Uninitialized value was (stored|created)`, "", "", "ninitialized value was "),
+		f(`Previous (?:atomic )?(?:write|read) of size `, "", "previous access", " of size "),
+		f(`==\d+== *(Invalid (?:read|write) of size \d+|(?:Invalid|Mismatched) free\(\).*|(?:Conditional jump|Use of|Syscall param) .*uninitialised .*)`, "", Fault,
+			" of size ", "nvalid free()", "ismatched free()", "uninitialised "),
+		f(` a block of size [\d,]+ free'd`, "", "freed by", " of size "),
+		f(` a block of size [\d,]+ alloc'd|Block was alloc'd at`, "", "allocated by", " of size ", "Block was alloc'd"),
+		f(`(?i)\b((?:read|write) of size \d+)`, "", completes, " of size "),
+		f(`runtime error: (.+)`, "", Fault, "runtime error: "),
+		f(`(?:KASAN|KMSAN|KCSAN): ([\w-]+(?: [\w-]+)*?)(?: in | on | at |$)`, "", Fault, "KASAN: ", "KMSAN: ", "KCSAN: "),
+		f(`\b(SIG(?:SEGV|ABRT|BUS|FPE|ILL|TRAP|SYS|QUIT))\b`, "", Fault, "SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGTRAP", "SIGSYS", "SIGQUIT"),
+		f(`deadly signal`, "deadly signal", Fault, "deadly signal"),
+		f(`^(?:\S+ +)*?panic: (.+)`, "panic: ", Fault, "panic: "),
+		f(`panicked at (.+)`, "panic at ", Fault, panicked),
+		f(`(?:^|[\s:])(?:Exception in thread "[^"]*" )?((?:[a-z][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error)(?:: .+)?)$`, "", Fault, "Exception", "java.lang."),
+		f(`\bfatal error: (.+)`, "fatal error: ", Fault, "fatal error: "),
+		f(`(?:Check|CHECK) failed: (.+)`, "check failed: ", Fault, "Check failed: ", "CHECK failed: "),
+		f("Assertion [`'\"]?(.+?)['\"]? failed", "assertion failed: ", Fault, "Assertion "),
+		f(`terminate called (.+)`, "terminate called ", Fault, "terminate called "),
+		f(`(kernel BUG at \S+|general protection fault|Unable to handle kernel [\w ]+)`, "", Fault, "kernel BUG at ", "general protection fault", "Unable to handle kernel "),
 	}
 })
 
-// form is one form of such lines.
-type form struct {
-	expression *regexp.Regexp
-	prefix     string
-	kind       string
-	more       bool // the line completes the headline above
-}
+const (
+	completes = "completes"
+	panicked  = "panicked at " // as Rust says
+)
+
+// marked finds the lines that hold a mark of a form.
+var marked = sync.OnceValue(func() *match.Lines {
+	var marks [][]string
+	for _, f := range forms() {
+		marks = append(marks, f.marks)
+	}
+	return match.NewLines(maxHeadline, marks...)
+})
 
 // maxText bounds the text of a headline in characters, and maxHeadline the line that it is searched in.
 const (
@@ -98,54 +110,39 @@ const maxAway = 100
 // Read reads complete lines of the log, the first of which has that number. Lines must be read in order, and before the frames
 // below them are asked for.
 func (h *Headlines) Read(first int, lines []byte) {
-	var at []int
-	for _, mark := range marks {
-		for i := 0; ; {
-			n := bytes.Index(lines[i:], []byte(mark))
-			if n < 0 {
-				break
-			}
-			at = append(at, bytes.LastIndexByte(lines[:i+n], '\n')+1)
-			end := bytes.IndexByte(lines[i+n:], '\n')
-			if end < 0 {
-				break
-			}
-			i += n + end + 1
-		}
-	}
-	slices.Sort(at)
-	counted, number := 0, first
-	for _, begin := range slices.Compact(at) {
-		number += bytes.Count(lines[counted:begin], []byte{'\n'})
-		counted = begin
-		line, rest, _ := bytes.Cut(lines[begin:], []byte{'\n'})
-		line = bytes.TrimRight(line, "\r")
-		if bytes.HasSuffix(line, []byte{':'}) && bytes.Contains(line, []byte("panicked at ")) { // what Rust says stands below the place
-			if said, _, _ := bytes.Cut(rest, []byte{'\n'}); len(said) <= maxHeadline {
-				line = append(append(bytes.Clone(line), ' '), bytes.TrimRight(said, "\r")...)
+	for line := range marked().In(first, lines) {
+		text := line.Text
+		if bytes.HasSuffix(text, []byte{':'}) && bytes.Contains(text, []byte(panicked)) { // what Rust says stands below the place
+			_, below, _ := bytes.Cut(lines[line.Begin:], []byte{'\n'})
+			if said, _, _ := bytes.Cut(below, []byte{'\n'}); len(said) <= maxHeadline {
+				text = append(append(bytes.Clone(text), ' '), bytes.TrimRight(said, "\r")...)
 			}
 		}
-		if len(line) <= maxHeadline {
-			h.read(number, string(line))
+		if len(text) <= maxHeadline {
+			h.read(line.Number, text)
 		}
 	}
 }
 
 // read notes what a line says.
-func (h *Headlines) read(number int, line string) {
-	for _, f := range forms() {
-		found := f.expression.FindStringSubmatch(line)
+func (h *Headlines) read(number int, line []byte) {
+	marks := marked().Look(line)
+	for i, f := range forms() {
+		if !marks.Any(1 << i) {
+			continue
+		}
+		found := f.expression().FindSubmatch(line)
 		if found == nil {
 			continue
 		}
 		text := f.prefix
 		if len(found) > 1 {
-			text += found[1]
+			text += string(found[1])
 		}
-		n := note{line: number, Headline: Headline{Kind: f.kind}}
-		switch {
-		case f.more:
-			n.more = access(text)
+		n := note{line: number}
+		switch n.Kind = f.kind; {
+		case f.kind == completes:
+			n.Kind, n.more = "", access(text)
 		case f.kind == "":
 			n.Kind = "value " + text
 		case f.prefix != "" || len(found) > 1:
