@@ -109,7 +109,7 @@ var imports = map[string]string{
 	"filter/command":           "*",
 	"filter/command/cli":       "sgr",
 	"filter/corefile":          "symsrc",
-	"filter/doctor":            "filter filter/print/jsonl filter/record filter/resolve filter/stream sgr symsrc symsrc/debuginfod symsrc/locate symsrc/unpack",
+	"filter/doctor":            "filter filter/match filter/print/jsonl filter/record filter/resolve filter/stream sgr symsrc symsrc/debuginfod symsrc/locate symsrc/unpack",
 	"filter/filtertest":        "filter filter/stream symsrc symsrc/locate symsrc/object",
 	"filter/frame":             "filter/match filter/scan symsrc",
 	"filter/guard":             "",

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"unicode"
 
+	"qss-filter/filter/match"
 	"qss-filter/filter/record"
 	"qss-filter/filter/stream"
 	"qss-filter/symsrc"
@@ -150,9 +151,9 @@ type near struct {
 type kind struct {
 	// what describes it, and todo is what to do about it, "" for nothing. mapFlag stands for a command.
 	what, todo string
-	// mark is a text that every such line has.
-	mark  string
-	shape func() *regexp.Regexp
+	// mark and also are texts that every such line has; the first is the rarer one.
+	mark, also string
+	shape      func() *regexp.Regexp
 	// framed is set if the line may still have a frame, one that does not say enough for a query.
 	framed bool
 }
@@ -165,56 +166,69 @@ func pattern(text string) func() *regexp.Regexp {
 // shapes are the kinds of such lines; the first that fits counts.
 var shapes = [...]kind{
 	{"HTML in place of the brackets of markup", "get the log as text: a web page has `&lt;` and `&#123;` for `<` and `{`",
-		"&", pattern(`(&lt;){3}|(&#(123|x7[bB]);){3}|(&lbrace;){3}`), false},
+		"&", ";", pattern(`(&lt;){3}|(&#(123|x7[bB]);){3}|(&lbrace;){3}`), false},
 	{"markup that is cut off before its end", "a logger or a terminal has cut the line: have it write longer ones",
-		"{{{", pattern(`\{\{\{[a-z]+(:[^{}]*)?$`), false},
+		"{{{", "", pattern(`\{\{\{[a-z]+(:[^{}]*)?$`), false},
 	{"markup whose end is on another line", "a logger has split the line: have it write longer ones",
-		"}}}", pattern(`^[^{]*:[^{]*\}\}\}`), false},
+		"}}}", ":", pattern(`^[^{]*:[^{]*\}\}\}`), false},
 	{"a frame that is cut off before its closing parenthesis", "a logger has cut the line: have it write longer ones",
-		"#", pattern(`#\d+ +(0x|pc )[0-9a-fA-F]+ .*\([^()]*$`), true},
+		"#", "(", pattern(`#\d+ +(0x|pc )[0-9a-fA-F]+ .*\([^()]*$`), true},
 	{"a frame whose emitter does not know the module", "the address is in code that no file has: generated at run time, or a wild jump",
-		"#", pattern(`#\d+ +0x[0-9a-fA-F]+ +\(<unknown module>\)`), true},
+		"#", "(", pattern(`#\d+ +0x[0-9a-fA-F]+ +\(<unknown module>\)`), true},
 	{"a frame of Windows: PE files are not read", "use the tools of that system: llvm-symbolizer, WinDbg",
-		"+0x", pattern(`(?i)(\.(dll|exe|sys)|[0-9a-z_]![?0-9a-z_:~<>]+)\+0x[0-9a-f]+`), false},
+		"+0x", "", pattern(`(?i)(\.(dll|exe|sys)|[0-9a-z_]![?0-9a-z_:~<>]+)\+0x[0-9a-f]+`), false},
 	{"a frame of WebAssembly: such files are not read", "use llvm-symbolizer --obj=FILE.wasm",
-		"wasm", pattern(`wasm-function\[\d+\]|\.wasm:0x`), false},
+		"wasm", "", pattern(`wasm-function\[\d+\]|\.wasm:0x`), false},
 	{"a frame of Java or Kotlin whose names are obfuscated (R8, ProGuard)", mapFlag,
-		"at ", pattern(`\bat (` + obfuscatedJava + `)`), false},
+		"at ", "(", pattern(`\bat (` + obfuscatedJava + `)`), false},
 	{"a frame of Java or Kotlin, which names its source already", "",
-		"at ", pattern(`\bat [\w.$/<>]+\((\w+\.(java|kt|scala|groovy):\d+|Native Method|Unknown Source)\)`), false},
+		"at ", "(", pattern(`\bat [\w.$/<>]+\((\w+\.(java|kt|scala|groovy):\d+|Native Method|Unknown Source)\)`), false},
 	{"a frame of Go, which names its source already", "",
-		" +0x", pattern(`^\s+\S+\.(go|s):\d+ \+0x[0-9a-f]+`), false},
+		" +0x", ":", pattern(`^\s+\S+\.(go|s):\d+ \+0x[0-9a-f]+`), false},
 	{"a frame of JavaScript that is minified, without a source map", "name the directory with the .js.map file of the build that ran: --symbols DIR",
-		"at ", pattern(`\bat .*(\.min\.[cm]?js:\d+:\d+|\.[cm]?js:\d+:\d{4,}|bundle([?/]\S*)?:\d+:\d+|\.hbc:\d+:\d+)\)?$`), true},
+		"at ", ":", pattern(`\bat .*(\.min\.[cm]?js:\d+:\d+|\.[cm]?js:\d+:\d{4,}|bundle([?/]\S*)?:\d+:\d+|\.hbc:\d+:\d+)\)?$`), true},
 	{"a frame of React Native, without the source map of its bundle", "name the directory with the .bundle.map file of the build that ran: --symbols DIR",
-		"@", pattern(`\S@(\S*bundle\S*:)?\d+:\d+$`), true},
+		"@", ":", pattern(`\S@(\S*bundle\S*:)?\d+:\d+$`), true},
 	{"a frame of JavaScript, which names its source already", "",
-		"at ", pattern(`\bat .*\.[cm]?[jt]sx?:\d+:\d+\)?$`), true},
+		"at ", ":", pattern(`\bat .*\.[cm]?[jt]sx?:\d+:\d+\)?$`), true},
 	{"a frame of Python, which names its source already", "",
-		"File ", pattern(`^\s*File "[^"]+", line \d+`), false},
+		"File ", " line ", pattern(`^\s*File "[^"]+", line \d+`), false},
 	{"a frame with an offset, in an unknown format", "the filter wants the module's path and the offset in it: `#0 0x7f… (/usr/lib/liba.so+0x1130)`",
-		"+0x", pattern(`[\w)\]>]\+0x[0-9a-fA-F]+`), false},
+		"+0x", "", pattern(`[\w)\]>]\+0x[0-9a-fA-F]+`), false},
 	{"an absolute address, in an unknown format", "such an address needs a format that names it, and the mappings of the process",
-		"0x", pattern(`(?i)\b(pc|ip|rip|lr|backtrace|frame|return address)\b.{0,8}\b0x[0-9a-f]{6,16}`), false},
+		"0x", "", pattern(`(?i)\b(pc|ip|rip|lr|backtrace|frame|return address)\b.{0,8}\b0x[0-9a-f]{6,16}`), false},
 }
 
-// sanitizer is in headlines, whose address comes again in the frames.
-var sanitizer = []byte("Sanitizer")
+// marked finds the marks of the kinds in a line. The bit after theirs is that of headlines, whose address comes again in the frames.
+var marked = sync.OnceValue(func() *match.Lines {
+	var marks [][]string
+	for _, k := range shapes {
+		marks = append(marks, []string{k.mark})
+	}
+	return match.NewLines(maxNear, append(marks, []string{"Sanitizer"})...)
+})
+
+// maxNear is the length of the longest line that is looked at, in bytes.
+const maxNear = 64 << 10
 
 var escapes = pattern(`\x1b\[[0-9;:]*[A-Za-z]`)
 
 // look adds a line without a named frame; framed is set if it has frames that do not say enough for a query.
 func (n *near) look(l *record.Line, framed bool) {
 	text := l.Text
-	if len(text) == 0 || len(text) > 64<<10 || bytes.Contains(text, sanitizer) {
+	if len(text) > maxNear {
 		return
 	}
 	if bytes.IndexByte(text, 0x1b) >= 0 {
 		text = escapes().ReplaceAll(text, nil)
 	}
+	marks := marked().Look(text)
+	if marks == 0 || marks.Any(1<<len(shapes)) {
+		return
+	}
 	for i := range shapes {
 		k := &shapes[i]
-		if (k.framed || !framed) && bytes.Contains(text, []byte(k.mark)) && k.shape().Match(text) {
+		if marks.Any(1<<i) && (k.framed || !framed) && bytes.Contains(text, []byte(k.also)) && k.shape().Match(text) {
 			n.found.count(k.what, l.Number, text)
 			return
 		}
