@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"sync/atomic"
 	"time"
 
 	"qss-filter/filter/guard"
@@ -166,10 +167,17 @@ func (l *liner) rescan() {
 // scan returns the search for the literals of a state.
 func (l *liner) scan(state match.When) *match.Scan {
 	if l.scans[state] == nil {
-		l.scans[state] = match.NewScan(literals, state)
+		of := &scans[state]
+		if of.Load() == nil {
+			of.Store(match.NewScan(literals, state))
+		}
+		l.scans[state] = of.Load()
 	}
 	return l.scans[state]
 }
+
+// scans are the searches that filters have needed, by the states that they are for: a tree has a filter for each of its logs.
+var scans [match.States]atomic.Pointer[match.Scan]
 
 // MaxLine returns the length of the longest line, in bytes, that is looked at.
 func (l *liner) MaxLine() int { return stream.MaxLine }

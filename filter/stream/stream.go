@@ -97,7 +97,8 @@ func (s *Stream) Stats() Stats { return s.moved }
 // Run carries a log from in to out until its end. It returns the error of a failed read or write. That of a write is a
 // *WriteError. All that was read before a failed read is written. Run may be called again for what follows in the log.
 func (s *Stream) Run(ctx context.Context, in io.Reader, out io.Writer) error {
-	r := &run{l: s.l, s: s, out: out, buf: make([]byte, bufferSize)}
+	r := &run{l: s.l, s: s, out: out, buf: buffers.Get().(*[bufferSize]byte)[:]}
+	defer r.free()
 	text := &transcoder{pauser: pauses(in), decided: s.opt.Bytes, narrow: s.opt.Narrow}
 	r.in = yielding{text, &s.busy}
 	defer r.in.stop()
@@ -132,6 +133,16 @@ func (s *Stream) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 			}
 			return fmt.Errorf("read: %w", err)
 		}
+	}
+}
+
+// buffers are those of runs that have ended: a tree of logs has many.
+var buffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
+
+// free gives the buffer to the next run, unless it has grown.
+func (r *run) free() {
+	if len(r.buf) == bufferSize {
+		buffers.Put((*[bufferSize]byte)(r.buf))
 	}
 }
 
