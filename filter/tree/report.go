@@ -208,19 +208,11 @@ func (r *Report) Close() error {
 }
 
 func (r *Report) writeFile(name string, write func(io.Writer) error) error {
-	w, err := r.files.create(name)
-	if err != nil {
-		return err
-	}
-	return w.fill(write)
+	return r.files.create(name).fill(write)
 }
 
 func writePath(path string, write func(io.Writer) error) error {
-	w, err := create(path)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return w.fill(write)
+	return create(path).fill(write)
 }
 
 func (r *Report) writeTable(table int) error {

@@ -326,10 +326,7 @@ func (r *run) processLog(ctx context.Context, log *logFile) (err error) {
 		return err
 	}
 	defer in.Close()
-	out, err := r.output.create(filepath.FromSlash(r.names[log.rel]))
-	if err != nil {
-		return err
-	}
+	out := r.output.create(filepath.FromSlash(r.names[log.rel]))
 	defer out.abort()
 	sink := r.report.begin(log.index, log.rel)
 	sink.bar, sink.names = r.bar, &r.opt.Filter.Names
@@ -399,11 +396,63 @@ func (r *run) warn(rel, message string) {
 // filter returns the filter of a log.
 func (r *run) filter(o filter.Options) *filter.Filter { return r.opt.New(o) }
 
-// outputFile is a buffered diskcache.File whose errors have its path.
+// outputFile is a buffered diskcache.File whose errors have its path. The file is begun when more than the buffer is written, or with commit:
+// most logs of a tree have no stacks, and no output.
 type outputFile struct {
 	*bufio.Writer
 	path string
-	file *diskcache.File
+	open func() (*diskcache.File, error)
+	file *diskcache.File // nil before it is begun
+}
+
+// unbuffered is the writer below the buffer of an outputFile.
+type unbuffered struct{ of *outputFile }
+
+// Write begins the file if necessary.
+func (u unbuffered) Write(b []byte) (n int, err error) {
+	if err := u.of.begin(); err != nil {
+		return 0, err
+	}
+	if n, err = u.of.file.Write(b); err != nil {
+		err = u.of.named(err)
+	}
+	return n, err
+}
+
+// outputBuffers are those of files that are closed.
+var outputBuffers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, 64<<10) }}
+
+// newOutputFile returns the file of a path, which open begins.
+func newOutputFile(path string, open func() (*diskcache.File, error)) *outputFile {
+	w := &outputFile{Writer: outputBuffers.Get().(*bufio.Writer), path: path, open: open}
+	w.Reset(unbuffered{w})
+	return w
+}
+
+// begin begins the file.
+func (w *outputFile) begin() (err error) {
+	if w.file == nil {
+		if w.file, err = w.open(); err != nil {
+			return w.named(err)
+		}
+	}
+	return nil
+}
+
+// named returns an error of the file with its path, in place of that of its temporary name.
+func (w *outputFile) named(err error) error {
+	if of, ok := errors.AsType[*fs.PathError](err); ok {
+		err = of.Err
+	}
+	return &fs.PathError{Op: "write", Path: w.path, Err: err}
+}
+
+// failed returns an error of what is written with the path of the file.
+func (w *outputFile) failed(err error) error {
+	if of, ok := errors.AsType[*fs.PathError](err); ok && of.Path == w.path {
+		return err
+	}
+	return fmt.Errorf("write %s: %w", w.path, err)
 }
 
 // outputs is a directory for output files. Symbolic links in it cannot lead a file out of it.
@@ -430,17 +479,15 @@ func openOutputs(dir string) (*outputs, error) {
 func (o *outputs) close() { o.root.Close() }
 
 // create creates a file of the directory, and the directories of name if necessary. A symbolic link of that name is replaced.
-func (o *outputs) create(name string) (*outputFile, error) {
-	if dir := filepath.Dir(name); dir != "." {
-		if err := o.mkdir(dir); err != nil {
-			return nil, o.failed(err)
+func (o *outputs) create(name string) *outputFile {
+	return newOutputFile(filepath.Join(o.dir, name), func() (*diskcache.File, error) {
+		if dir := filepath.Dir(name); dir != "." {
+			if err := o.mkdir(dir); err != nil {
+				return nil, err
+			}
 		}
-	}
-	file, err := diskcache.OutputIn(o.root, name)
-	if err != nil {
-		return nil, o.failed(err)
-	}
-	return newOutputFile(file, filepath.Join(o.dir, name)), nil
+		return diskcache.OutputIn(o.root, name)
+	})
 }
 
 // mkdir creates a directory, and those above it, if necessary.
@@ -466,36 +513,21 @@ func (o *outputs) prune() {
 	}
 }
 
-// failed returns err with the directory prepended to its path.
-func (o *outputs) failed(err error) error {
-	if cause, ok := errors.AsType[*fs.PathError](err); ok {
-		return &fs.PathError{Op: "write", Path: filepath.Join(o.dir, cause.Path), Err: cause.Err}
-	}
-	return err
-}
-
-func newOutputFile(file *diskcache.File, path string) *outputFile {
-	return &outputFile{Writer: bufio.NewWriterSize(file, 64<<10), path: path, file: file}
-}
-
 // creatable returns an error if a file of the directory could not be written.
 func (o *outputs) creatable(name string) error {
 	if info, err := o.root.Lstat(name); err == nil && (info.IsDir() || diskcache.IsSpecial(info)) {
 		return creatable(filepath.Join(o.dir, name))
 	}
-	w, err := o.create(name)
-	if err != nil {
-		return err
-	}
-	w.abort()
-	return nil
+	w := o.create(name)
+	defer w.abort()
+	return w.begin()
 }
 
 // fill writes the content of the file with write, and commits it.
 func (w *outputFile) fill(write func(io.Writer) error) error {
 	defer w.abort()
 	if err := write(w); err != nil {
-		return fmt.Errorf("write %s: %w", w.path, err)
+		return w.failed(err)
 	}
 	return w.commit()
 }
@@ -513,40 +545,44 @@ func creatable(path string) error {
 	case err == nil && !info.Mode().IsRegular():
 		return nil // opening a pipe waits for its reader
 	}
-	w, err := create(path)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	w.abort()
-	return nil
+	w := create(path)
+	defer w.abort()
+	return w.begin()
 }
 
 // create creates a file that the user has named, and its directory if necessary. A symbolic link to a device is followed.
-func create(path string) (*outputFile, error) {
-	if info, err := os.Stat(path); err != nil || !diskcache.IsSpecial(info) {
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			return nil, err
+func create(path string) *outputFile {
+	return newOutputFile(path, func() (*diskcache.File, error) {
+		if info, err := os.Stat(path); err != nil || !diskcache.IsSpecial(info) {
+			if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+				return nil, err
+			}
 		}
-	}
-	file, err := diskcache.Output(path)
-	if err != nil {
-		return nil, err
-	}
-	return newOutputFile(file, path), nil
+		return diskcache.Output(path)
+	})
 }
 
-// commit flushes the file and renames it to its final name.
+// commit writes what is left of the file, and gives it its final name.
 func (w *outputFile) commit() error {
-	err := w.Flush()
+	err := w.begin()
+	if err == nil {
+		err = w.Flush()
+	}
 	if err == nil {
 		err = w.file.Commit()
 	}
 	if err != nil {
-		w.file.Abort()
-		err = fmt.Errorf("write %s: %w", w.path, err)
+		return w.failed(err)
 	}
-	return err
+	return nil
 }
 
-// abort removes the temporary file. It does nothing after commit.
-func (w *outputFile) abort() { w.file.Abort() }
+// abort removes what was written, unless it was committed. It must be called once, and w not be used afterward.
+func (w *outputFile) abort() {
+	if w.file != nil {
+		w.file.Abort()
+	}
+	w.Reset(nil)
+	outputBuffers.Put(w.Writer)
+	w.Writer = nil
+}

@@ -338,11 +338,11 @@ func TestOutputDevice(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, end := range []func(*outputFile) error{(*outputFile).commit, func(w *outputFile) error { w.abort(); return nil }} {
-		w, err := create(link)
-		if err != nil {
+		w := create(link)
+		if _, err := io.WriteString(w, "text"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := io.WriteString(w, "text"); err != nil {
+		if err := w.Flush(); err != nil {
 			t.Fatal(err)
 		}
 		if err := end(w); err != nil {
@@ -353,8 +353,9 @@ func TestOutputDevice(t *testing.T) {
 		}
 	}
 	path := filepath.Join(filepath.Dir(link), "file")
-	w, err := create(path)
-	if err != nil {
+	w := create(path)
+	defer w.abort()
+	if err := w.begin(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Lstat(path); err == nil {
