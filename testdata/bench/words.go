@@ -38,6 +38,12 @@ var wordCases = []oneCase{
 			return fmt.Sprintf("11-21 10:%02d:%02d.%03d  1201  %d I app     : %s", i/60%60, i%60, i%1000, 1201+i%7, serverLine(rng, i))
 		})
 	}, throughPipe},
+	{"words-report", "the first of these, with a report and annotations", func(path string, lib *libc) error {
+		return writeLines(path, lib, 0, nil, serverLine)
+	}, func(log string, lib *libc) []command {
+		report := command{name: "qss-filter", pipeline: "cat " + log + " | " + ours(lib.plainDir) + " --annotate=github --report=" + log + ".report >/dev/null"}
+		return []command{report, {name: "llvm-symbolizer-22", pipeline: "cat " + log + " | " + llvm(lib.plainDir) + " >/dev/null", goal: goal{times: 5}}}
+	}},
 	{"long-lines", "each sample of a frame over and over in a line, and in lines of 4 KB", writeLong, func(log string, _ *libc) []command {
 		read := func(name, log string) command {
 			return command{name: name, argv: []string{"qss-filter", "--no-cache"}, input: log}
