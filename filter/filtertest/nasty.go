@@ -66,7 +66,7 @@ type placed struct {
 // Pick returns one of the texts.
 func (r *Nasty) Pick(of ...string) string { return of[r.IntN(len(of))] }
 
-// One returns true once in n times.
+// One reports true once in n times.
 func (r *Nasty) One(n int) bool { return r.IntN(n) == 0 }
 
 // Log returns a log of that many lines.

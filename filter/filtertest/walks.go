@@ -282,7 +282,7 @@ func (w *Walked) addCalls(code string, in *walkedFile) {
 	}
 }
 
-// Interrupted are the addresses of the program's instructions at which signals came.
+// Interrupted returns the addresses of the program's instructions at which signals came.
 func (w *Walked) Interrupted() map[uint64]bool {
 	at := map[uint64]bool{}
 	for _, s := range w.stacks {

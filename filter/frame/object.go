@@ -104,7 +104,7 @@ func readSatyrLine(line []byte, at, from int, f *Frame) bool {
 // What satyr writes above an offset: where a frame begins, and its build ID.
 const satyrAddress, satyrID = `{   "address": `, `,   "build_id": "`
 
-// SatyrWords are in the lines that are a Part.
+// SatyrWords returns the texts, one of which is in each line that is a Part.
 func SatyrWords() []string { return []string{satyrAddress, satyrID} }
 
 // Part is what a line says of a frame whose offset stands below: that one begins, the first one of its stack or not, or its build ID.

@@ -53,7 +53,7 @@ func (s *spool) put(b []byte) chunk {
 	return c
 }
 
-// drop no longer counts the memory of chunks. Their space in the file is not reused.
+// drop takes the memory of chunks off the count. Their space in the file is not reused.
 func (s *spool) drop(chunks []chunk) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -209,7 +209,7 @@ func (c *callSite) startsAt(size int, length func(half uint16) int) bool {
 	return true
 }
 
-// lengthRISCV: the lowest two bits of all but compressed instructions are ones.
+// lengthRISCV returns the length of an instruction in bytes: the lowest two bits of all but compressed ones are set.
 func lengthRISCV(half uint16) int {
 	if half&3 == 3 {
 		return 4
@@ -217,7 +217,7 @@ func lengthRISCV(half uint16) int {
 	return 2
 }
 
-// lengthThumb: 11101, 11110 and 11111 begin instructions of four bytes.
+// lengthThumb returns the length of an instruction in bytes: 11101, 11110 and 11111 begin those of four.
 func lengthThumb(half uint16) int {
 	if half>>11 >= 0x1d {
 		return 4
@@ -225,7 +225,7 @@ func lengthThumb(half uint16) int {
 	return 2
 }
 
-// lengthS390: the first two bits are the length.
+// lengthS390 returns the length of an instruction in bytes, which its first two bits say.
 func lengthS390(half uint16) int {
 	switch half >> 14 {
 	case 0:

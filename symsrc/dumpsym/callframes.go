@@ -107,7 +107,7 @@ var mips = []string{"$zero", "$at", "$v0", "$v1", "$a0", "$a1", "$a2", "$a3", "$
 var riscv = []string{"zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "s0", "s1", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7",
 	"s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "t3", "t4", "t5", "t6"}
 
-// numbered are the names from first up to, and without, end.
+// numbered returns the names from first up to, and without, end.
 func numbered(prefix string, first, end int) (names []string) {
 	for i := first; i < end; i++ {
 		names = append(names, fmt.Sprint(prefix, i))

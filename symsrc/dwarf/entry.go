@@ -426,7 +426,7 @@ func declaringAttr(code uint64) attr {
 	return attrNone
 }
 
-// entryOf returns whether a function has an entry and a declaration. die is the offset of its entry, or −1.
+// entryOf returns what entry and declaration a function has. die is the offset of its entry, or −1.
 func (u *Unit) entryOf(die int) symsrc.Entry {
 	switch {
 	case die < 0:

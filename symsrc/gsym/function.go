@@ -97,7 +97,7 @@ func named(name string) symsrc.Frame {
 	return symsrc.Frame{Func: demangle.Demangle(name), Linkage: name}
 }
 
-// placed returns frame with a source position.
+// withPosition returns frame with a source position.
 func withPosition(frame symsrc.Frame, file string, line uint64) symsrc.Frame {
 	if frame.File = file; file != "" && line <= math.MaxInt32 {
 		frame.Line = int(line)

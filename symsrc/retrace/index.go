@@ -198,7 +198,7 @@ func (x *index) formatAt(at uint32) (version format) {
 	return version
 }
 
-// tables are those of an index.
+// tables returns those of an index.
 func (x *index) tables() [4]*table { return [...]*table{&x.named, &x.original, &x.thrown, &x.formats} }
 
 // encode returns an index as a cache keeps it: the length of each table, and then the tables, and the checksum if there is one.

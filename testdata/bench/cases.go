@@ -263,7 +263,7 @@ func (o *object) inFunctions(n int) []uint64 {
 // loadBase is what addresses in memory are above those in the file; those of the kernel wrap.
 const loadBase uint64 = 0x7f0000000000
 
-// context are the lines that say where the object lies in memory.
+// context returns the lines that say where the object lies in memory.
 func (o *object) context() string {
 	return fmt.Sprintf("{{{reset}}}\n{{{module:0:/lib/%s:elf:%s}}}\n{{{mmap:%#x:%#x:load:0:rx:%#x}}}\n", o.name, o.id, loadBase+o.low, o.high-o.low, o.low)
 }
@@ -297,7 +297,7 @@ type libc struct {
 	plainDir string // where its debug file with plain sections lies
 }
 
-// installed are the objects that are there; what is not is said.
+// installed returns the objects that are there, and prints which are not.
 func installed() (found []*object, err error) {
 	for i := range objects {
 		o := &objects[i]
@@ -414,7 +414,7 @@ func inFunctions(n int) func(*object) []uint64 {
 	return func(o *object) []uint64 { return o.inFunctions(n) }
 }
 
-// otherTools are those that take an address on the command line, and a program that does nothing.
+// otherTools returns those that take an address on the command line, and a program that does nothing.
 func otherTools(path string, addr uint64) []command {
 	list := []command{{name: "hello", argv: []string{"hello"}}}
 	for _, tool := range []string{"eu-addr2line", "addr2line"} {

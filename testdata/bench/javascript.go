@@ -25,7 +25,7 @@ var scriptCases = []oneCase{
 // scriptPackages are the peers at npm, below the directory of the log's.
 const scriptPackages = "@jridgewell/trace-mapping metro-symbolicate"
 
-// scriptPeers are commands that read a log of writeScript. They say why they are not there.
+// scriptPeers returns commands that read a log of writeScript, which say why they are not there.
 func scriptPeers(log string, want goal) (peers []command) {
 	node := filepath.Join(scriptDir(log), "node_modules")
 	for _, p := range []struct {

@@ -100,7 +100,7 @@ var triggers = []string{"(inlined)", " @ 0x", "segfault", "unhandled ", "[0x", "
 	"shard ", "r-x", "+ 0x", "offset=0x", "[unknown] (", " ip:", "epc = ", "|0x", `Object "`, "# 0x00000000", ", git hash: ", "<?xml ", "DEDUP_TOKEN: ",
 	"Crash Information"}
 
-// triggerCases have one of the triggers in each line.
+// triggerCases returns logs with one of the triggers in each line.
 func triggerCases() (all []oneCase) {
 	for _, word := range append([]string{"nothing"}, triggers...) {
 		all = append(all, oneCase{"triggers", fmt.Sprintf("%q in each line of 100 bytes", word), func(path string, lib *libc) error {
@@ -113,7 +113,7 @@ func triggerCases() (all []oneCase) {
 	return all
 }
 
-// logCases are the logs of the pattern.
+// logCases returns the logs of the pattern.
 func logCases() (all []oneCase) {
 	paths, _ := filepath.Glob(*logs) // an error says that the pattern is malformed: nothing is found
 	for _, from := range paths {
