@@ -81,7 +81,7 @@ func (f *File) Call(q symsrc.Addr) (c *symsrc.Call) {
 	c.Trampoline = f.SignalTrampoline(addr)
 	if c.Start == 0 {
 		f.guard(func() {
-			if sym, ok := f.symbols.at(at); ok && sym.Sized {
+			if sym := f.symbols.at(at); sym != nil && sym.Sized {
 				c.Start = sym.Start
 			} else if t := f.goTab.of(f); t != nil {
 				c.Start, _ = t.Start(at)
