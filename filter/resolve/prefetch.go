@@ -12,6 +12,7 @@ import (
 	"qss-filter/filter/frame"
 	"qss-filter/filter/match"
 	"qss-filter/filter/parse"
+	"qss-filter/filter/scan"
 	"qss-filter/markup"
 	"qss-filter/symsrc"
 )
@@ -29,6 +30,8 @@ const (
 // Prefetch looks ahead over the lines that have arrived already when a query is new, and has other cores answer the queries
 // that will be asked next. The order of the output does not change: the stream takes the answer, waits for it, or asks itself.
 type Prefetch struct {
+	// Lines has the frames of the lines ahead.
+	Lines   *parse.Ahead
 	memo    *memo
 	queries *queries
 	source  *source
@@ -45,12 +48,11 @@ type Prefetch struct {
 	// idle is how many new queries pass before the next look ahead. vain is the last such delay: it grows with every look in
 	// vain.
 	idle, vain int
-	// pending has the requests whose answers were not taken yet, each in the slot of its query: its number in batch, counted from 1.
+	// pending has the numbers of requests in batch, counted from 1: a hash table by their queries.
 	pending []uint16
 	// batch has them, nil if there are none. untaken is how many there are.
 	batch   *batch
 	untaken int
-	search  frame.Search
 }
 
 // batch has the requests of one look ahead. working is how many other cores may still use them.
@@ -67,6 +69,8 @@ type request struct {
 	q query
 	// generation is that of the query's module.
 	generation uint64
+	// asked is set once the stream has asked for the answer.
+	asked bool
 
 	state atomic.Int32
 	// done is closed when the answer is there, if the state was awaited before.
@@ -101,9 +105,7 @@ func (s *Prefetch) Drop() {
 	if s.batch == nil {
 		return
 	}
-	if s.untaken > 0 {
-		clear(s.pending)
-	}
+	clear(s.pending)
 	if s.batch.working.Load() == 0 {
 		batches.Put(s.batch)
 	}
@@ -112,14 +114,14 @@ func (s *Prefetch) Drop() {
 
 // take answers a query, or takes the answer that another core has found.
 func (s *Prefetch) take(ctx context.Context, q query) found {
-	slot := s.slot(&q)
-	if len(s.rest) > 0 && len(s.rest) <= s.left && (slot == nil || *slot == 0) {
+	e := s.request(&q)
+	if len(s.rest) > 0 && len(s.rest) <= s.left && e == nil {
 		if s.idle--; s.idle < 0 {
 			s.lookAhead(ctx)
-			slot = s.slot(&q)
+			e = s.request(&q)
 		}
 	}
-	got := s.await(ctx, slot, q)
+	got := s.await(ctx, e, q)
 	if got.broken != "" {
 		s.broken(got.broken)
 	}
@@ -127,15 +129,11 @@ func (s *Prefetch) take(ctx context.Context, q query) found {
 }
 
 // await waits for the answer of another core if the query was prefetched, and asks the source otherwise.
-func (s *Prefetch) await(ctx context.Context, slot *uint16, q query) found {
-	if slot == nil || *slot == 0 {
+func (s *Prefetch) await(ctx context.Context, e *request, q query) found {
+	if e == nil || e.generation != q.mod.generation {
 		return s.source.fetch(ctx, q)
 	}
-	e := &s.batch.requests[*slot-1]
-	if e.q != q || e.generation != q.mod.generation {
-		return s.source.fetch(ctx, q)
-	}
-	*slot = 0
+	e.asked = true
 	got := e.answer(ctx, s.source)
 	if s.untaken--; s.untaken == 0 {
 		s.Drop()
@@ -157,12 +155,24 @@ func (e *request) answer(ctx context.Context, from *source) found {
 	return e.got
 }
 
-// slot returns the slot of a query in pending. It is nil before the first look ahead.
-func (s *Prefetch) slot(q *query) *uint16 {
-	if s.pending == nil {
+// request returns the request of a query whose answer was not asked for yet, or nil.
+func (s *Prefetch) request(q *query) *request {
+	if s.batch == nil {
 		return nil
 	}
-	return &s.pending[q.hash()>>40%pendingSlots]
+	if n := *s.slot(q); n > 0 && !s.batch.requests[n-1].asked {
+		return &s.batch.requests[n-1]
+	}
+	return nil
+}
+
+// slot returns the slot in pending that has the query's request, or the free one where that belongs.
+func (s *Prefetch) slot(q *query) *uint16 {
+	for i := q.hash() >> 40; ; i++ {
+		if n := &s.pending[i%pendingSlots]; *n == 0 || s.batch.requests[*n-1].q == *q {
+			return n
+		}
+	}
 }
 
 // lookAhead collects the queries of the lines ahead and has other cores answer them.
@@ -177,6 +187,7 @@ func (s *Prefetch) lookAhead(ctx context.Context) {
 		s.pending = make([]uint16, pendingSlots)
 	}
 	s.Drop()
+	s.Lines.Reset()
 	b := batches.Get().(*batch)
 	b.requests = b.requests[:0]
 	s.batch = b
@@ -240,7 +251,7 @@ func (b *batch) add(q *query) {
 	n := len(b.requests)
 	b.requests = slices.Grow(b.requests, 1)[:n+1]
 	e := &b.requests[n]
-	e.q, e.generation, e.done, e.got = *q, q.mod.generation, nil, found{}
+	e.q, e.generation, e.asked, e.done, e.got = *q, q.mod.generation, false, nil, found{}
 	e.state.Store(free)
 }
 
@@ -277,8 +288,8 @@ func (s *Prefetch) predict(t *Thread, line []byte) (q query, ok, stop bool) {
 	if bytes.IndexByte(line, 0x1b) >= 0 || !frame.Candidate(line, false, s.absolutes) {
 		return q, false, false
 	}
-	s.search.Reset(line)
-	fr := s.search.Next(0)
+	line, _ = scan.CutEnd(line)
+	fr := s.Lines.Read(line)
 	if fr == nil || fr.Done || fr.Shape == frame.NumberOnly || fr.Data {
 		return q, false, false
 	}
