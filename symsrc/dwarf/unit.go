@@ -420,7 +420,7 @@ func (t *abbrevs) decl(p int) decl {
 		}
 		kind, n := t.forms.op(form)
 		a := wantedAttr(code)
-		if t.key.declarations && a == attrNone {
+		if a == attrNone && (t.key.declarations || tag == tagSubprogram && (code == dwDeclFile || code == dwDeclLine)) {
 			a = declaringAttr(code)
 		}
 		switch declaringAttr(code) {
@@ -551,7 +551,7 @@ const (
 	attrDwoName
 	attrDwoID
 	attrRangesBase
-	attrDeclFile // from here on they are only in tables with abbrevKey.declarations
+	attrDeclFile // from here on they are only in tables with abbrevKey.declarations, but for the first two of functions
 	attrDeclLine
 	attrType
 	attrLocation
