@@ -140,7 +140,7 @@ func (s *Source) Close() error {
 
 // Frames returns the answer to a query. If the file cannot be read, the Files of the answer say why.
 func (s *Source) Frames(ctx context.Context, q symsrc.Addr) symsrc.Answer {
-	a, files, ok := inTime(ctx, s, q.Module, func(f *File) bool { return f.cold(q) }, func(m *module, files *symsrc.Files) symsrc.Answer { return m.ask(q, files) })
+	a, files, ok := inTime(ctx, s, q, (*File).cold, (*module).ask)
 	if !ok {
 		return symsrc.Answer{Files: files}
 	}
@@ -419,7 +419,7 @@ func (s *Source) Place(ctx context.Context, q symsrc.Addr) (addr, base uint64, o
 		addr, base uint64
 		ok         bool
 	}
-	at, _, _ := inTime(ctx, s, q.Module, nil, func(m *module, _ *symsrc.Files) (at place) {
+	at, _, _ := inTime(ctx, s, q, nil, func(m *module, q symsrc.Addr, _ *symsrc.Files) (at place) {
 		if m.file == nil {
 			return at
 		}
