@@ -55,10 +55,17 @@ type Prefetch struct {
 	untaken int
 }
 
-// batch has the requests of one look ahead. working is how many other cores may still use them.
+// batch has the requests of one look ahead. users is how many cores may still use them.
 type batch struct {
 	requests []request
-	working  atomic.Int32
+	users    atomic.Int32
+}
+
+// release ends the use by one core. The last one lets the memory be used again.
+func (b *batch) release() {
+	if b.users.Add(-1) == 0 {
+		batches.Put(b)
+	}
 }
 
 // batches are those whose memory may be used again: one program may have thousands of filters.
@@ -106,9 +113,7 @@ func (s *Prefetch) Drop() {
 		return
 	}
 	clear(s.pending)
-	if s.batch.working.Load() == 0 {
-		batches.Put(s.batch)
-	}
+	s.batch.release()
 	s.batch, s.untaken = nil, 0
 }
 
@@ -190,6 +195,7 @@ func (s *Prefetch) lookAhead(ctx context.Context) {
 	s.Lines.Reset()
 	b := batches.Get().(*batch)
 	b.requests = b.requests[:0]
+	b.users.Store(1)
 	s.batch = b
 	text := s.rest[:min(len(s.rest), prefetchText)]
 	for len(text) > 0 && len(b.requests) < maxRequests {
@@ -258,10 +264,10 @@ func (b *batch) add(q *query) {
 // send starts goroutines that fetch the answers. They end with the last request.
 func (s *Prefetch) send(ctx context.Context, cores int) {
 	b := s.batch
-	b.working.Add(int32(cores))
+	b.users.Add(int32(cores))
 	for range cores {
 		go func() {
-			defer b.working.Add(-1)
+			defer b.release()
 			for i := range b.requests {
 				if e := &b.requests[i]; e.state.CompareAndSwap(free, taken) {
 					e.got = s.source.fetch(ctx, e.q)
