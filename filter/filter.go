@@ -188,6 +188,7 @@ func New(o Options) *Filter {
 	f := &Filter{opt: o, text: print.NewText(text), objects: r, messages: messages{tell: o.Warn, insisting: o.Insisting, said: map[string]bool{}, recorded: r != nil}}
 	f.resolver = resolve.New(resolve.Options{Symbols: o.Symbols, Adjust: o.Adjust, Maps: o.Maps, Fixed: o.Fixed, Listing: o.Listing, By: o.By, Ran: o.Ran, Insist: o.Insist, Trust: o.Trust, Java: o.Java, Board: o.Board, Scripts: o.Scripts,
 		Refuted: f.refuted, Broken: func(fault string) { f.broken(f.line, fault) }})
+	f.parser.Ahead = f.resolver.Prefetch.Lines
 	f.dump = dump{resolver: f.resolver, colored: o.Palette != nil}
 	f.context = contextDump{out: o.DumpContext, announced: o.OnDumpfile, resolver: f.resolver, warn: f.warn}
 	if f.out, f.renumbers = &f.text, r == nil; r != nil {

@@ -15,14 +15,30 @@ import (
 // or of Unicode, what turns the direction of writing, and what takes no room. Names and paths in files may have any bytes. The beginning of
 // an element of markup is escaped, too, so that a name is none when the log is filtered again.
 func Visible(s string) string {
-	if hasMarkup(s) {
-		return string(AppendVisible(nil, s))
+	if isOrdinary(s) {
+		return s
 	}
-	if n := plain(s); n < len(s) {
-		return string(AppendVisible(append(make([]byte, 0, len(s)+16), s[:n]...), s[n:]))
-	}
-	return s
+	return string(AppendVisible(make([]byte, 0, len(s)+16), s))
 }
+
+// isOrdinary reports whether a text is printable ASCII and has no three braces or angles, so that Visible returns it. Every name and path that
+// is printed is looked at, hence in one pass.
+func isOrdinary(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; unusual[c] && (c != '<' && c != '{' || i+2 < len(s) && s[i+1] == c && s[i+2] == c) {
+			return false
+		}
+	}
+	return true
+}
+
+// unusual are the bytes at which isOrdinary looks closer.
+var unusual = func() (set [256]bool) {
+	for c := range set {
+		set[c] = c < ' ' || c >= 0x7f || c == '<' || c == '{'
+	}
+	return set
+}()
 
 // plain returns the number of bytes before the first one that is not printable ASCII.
 func plain(s string) int {

@@ -2,6 +2,7 @@ package symsrc
 
 import (
 	"encoding/json"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"unicode"
@@ -53,6 +54,21 @@ func TestVisibleJSON(t *testing.T) {
 		var back string
 		if err := json.Unmarshal(got, &back); err != nil || back != s || Visible(string(got)) != string(got) {
 			t.Errorf("%q became %s: %q, %v", s, got, back, err)
+		}
+	}
+}
+
+// TestVisibleAppends compares with AppendVisible, which takes no shortcut, over texts of what either looks at.
+func TestVisibleAppends(t *testing.T) {
+	parts := []string{"a", "main", "{", "{{{", "<", "<<<", "symbol:f}}}", "pc>>>", " ", "\x1b", "\x7f", "~", "\u202e", "é", "\xff"}
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 20000 {
+		s := ""
+		for range rng.IntN(8) {
+			s += parts[rng.IntN(len(parts))]
+		}
+		if got, want := Visible(s), string(AppendVisible(nil, s)); got != want {
+			t.Fatalf("%q is %q, want %q", s, got, want)
 		}
 	}
 }

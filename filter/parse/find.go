@@ -24,7 +24,7 @@ func (p *Parser) ReadFrames(s Segment, renumbering, absolutes bool) (complete bo
 		return true
 	}
 	plain, moved := p.plain(s)
-	p.found.read(&p.search, plain[:p.plainOf(s.End, len(plain), plain, moved)], p.plainOf(s.Start, 0, plain, moved))
+	p.found.read(&p.search, p.Ahead, plain[:p.plainOf(s.End, len(plain), plain, moved)], p.plainOf(s.Start, 0, plain, moved))
 	for i := range p.found.frames {
 		fr := &p.found.frames[i]
 		found := Frame{*fr, fr.Module.Of(plain), fr.BuildID.Of(plain), fr.Member.Of(plain), fr.Symbol.Of(plain),
@@ -60,8 +60,8 @@ type found struct {
 // maxFound bounds the frames that are kept from line to line.
 const maxFound = 256
 
-// read finds the frames of a text, in which the program's own words begin at begin.
-func (k *found) read(search *frame.Search, text []byte, begin int) {
+// read finds the frames of a text, in which the program's own words begin at begin. ahead may be nil.
+func (k *found) read(search *frame.Search, ahead *Ahead, text []byte, begin int) {
 	if len(k.text) > 0 && begin == k.begin && bytes.Equal(text, k.text) {
 		return
 	}
@@ -69,12 +69,21 @@ func (k *found) read(search *frame.Search, text []byte, begin int) {
 		k.frames = nil
 	}
 	k.text, k.frames = k.text[:0], k.frames[:0]
-	search.Reset(text)
-	search.Begin(begin)
-	for fr := search.Next(0); fr != nil; fr = search.Next(fr.Whole.End) {
-		k.frames = append(k.frames, *fr)
+	known := false
+	if k.spent = false; ahead != nil && begin == 0 {
+		var frames []frame.Frame
+		frames, known = ahead.take(text)
+		k.frames = append(k.frames, frames...)
 	}
-	k.text, k.begin, k.spent = append(k.text, text...), begin, search.Spent()
+	if !known {
+		search.Reset(text)
+		search.Begin(begin)
+		for fr := search.Next(0); fr != nil; fr = search.Next(fr.Whole.End) {
+			k.frames = append(k.frames, *fr)
+		}
+		k.spent = search.Spent()
+	}
+	k.text, k.begin = append(k.text, text...), begin
 }
 
 // begun lets a frame that began in an earlier part of its line be answered in this one: after the frame, if the place for the answer has left.

@@ -7,6 +7,7 @@
 //	elements.go  symbolizer markup
 //	dump.go      a dump of registers over several lines
 //	find.go      frames of other formats, without escape sequences
+//	ahead.go     frames of lines that were looked at ahead
 //	json.go      the strings of a line that is a JSON object
 //	xml.go       the texts of a document of XML
 //	joint.go     lines that a logger has split
@@ -31,6 +32,8 @@ type Parser struct {
 	Long bool
 	// Quoted is set inside a JSON string.
 	Quoted bool
+	// Ahead, if not nil, has the frames of lines that were looked at ahead.
+	Ahead  *Ahead
 	search frame.Search
 	found  found
 	line   Line
@@ -46,5 +49,5 @@ type Parser struct {
 
 // Footprint returns how many bytes of memory the parser keeps between lines.
 func (p *Parser) Footprint() int {
-	return cap(p.unquoted) + cap(p.strip) + cap(p.whole) + cap(p.found.text) + cap(p.object.text) + (cap(p.object.all)+cap(p.object.narrow))*int(unsafe.Sizeof(piece{})) + cap(p.found.frames)*int(unsafe.Sizeof(frame.Frame{})) + 4*(cap(p.stripPos)+cap(p.unquotedPos))
+	return p.Ahead.footprint() + cap(p.unquoted) + cap(p.strip) + cap(p.whole) + cap(p.found.text) + cap(p.object.text) + (cap(p.object.all)+cap(p.object.narrow))*int(unsafe.Sizeof(piece{})) + cap(p.found.frames)*int(unsafe.Sizeof(frame.Frame{})) + 4*(cap(p.stripPos)+cap(p.unquotedPos))
 }

@@ -12,6 +12,7 @@ import (
 	"qss-filter/filter/frame"
 	"qss-filter/filter/match"
 	"qss-filter/filter/parse"
+	"qss-filter/filter/scan"
 	"qss-filter/markup"
 	"qss-filter/symsrc"
 )
@@ -29,6 +30,8 @@ const (
 // Prefetch looks ahead over the lines that have arrived already when a query is new, and has other cores answer the queries
 // that will be asked next. The order of the output does not change: the stream takes the answer, waits for it, or asks itself.
 type Prefetch struct {
+	// Lines has the frames of the lines ahead.
+	Lines   *parse.Ahead
 	memo    *memo
 	queries *queries
 	source  *source
@@ -45,18 +48,24 @@ type Prefetch struct {
 	// idle is how many new queries pass before the next look ahead. vain is the last such delay: it grows with every look in
 	// vain.
 	idle, vain int
-	// pending has the requests whose answers were not taken yet, each in the slot of its query: its number in batch, counted from 1.
+	// pending has the numbers of requests in batch, counted from 1: a hash table by their queries.
 	pending []uint16
 	// batch has them, nil if there are none. untaken is how many there are.
 	batch   *batch
 	untaken int
-	search  frame.Search
 }
 
-// batch has the requests of one look ahead. working is how many other cores may still use them.
+// batch has the requests of one look ahead. users is how many cores may still use them.
 type batch struct {
 	requests []request
-	working  atomic.Int32
+	users    atomic.Int32
+}
+
+// release ends the use by one core. The last one lets the memory be used again.
+func (b *batch) release() {
+	if b.users.Add(-1) == 0 {
+		batches.Put(b)
+	}
 }
 
 // batches are those whose memory may be used again: one program may have thousands of filters.
@@ -67,6 +76,8 @@ type request struct {
 	q query
 	// generation is that of the query's module.
 	generation uint64
+	// asked is set once the stream has asked for the answer.
+	asked bool
 
 	state atomic.Int32
 	// done is closed when the answer is there, if the state was awaited before.
@@ -101,25 +112,21 @@ func (s *Prefetch) Drop() {
 	if s.batch == nil {
 		return
 	}
-	if s.untaken > 0 {
-		clear(s.pending)
-	}
-	if s.batch.working.Load() == 0 {
-		batches.Put(s.batch)
-	}
+	clear(s.pending)
+	s.batch.release()
 	s.batch, s.untaken = nil, 0
 }
 
 // take answers a query, or takes the answer that another core has found.
 func (s *Prefetch) take(ctx context.Context, q query) found {
-	slot := s.slot(&q)
-	if len(s.rest) > 0 && len(s.rest) <= s.left && (slot == nil || *slot == 0) {
+	e := s.request(&q)
+	if len(s.rest) > 0 && len(s.rest) <= s.left && e == nil {
 		if s.idle--; s.idle < 0 {
 			s.lookAhead(ctx)
-			slot = s.slot(&q)
+			e = s.request(&q)
 		}
 	}
-	got := s.await(ctx, slot, q)
+	got := s.await(ctx, e, q)
 	if got.broken != "" {
 		s.broken(got.broken)
 	}
@@ -127,15 +134,11 @@ func (s *Prefetch) take(ctx context.Context, q query) found {
 }
 
 // await waits for the answer of another core if the query was prefetched, and asks the source otherwise.
-func (s *Prefetch) await(ctx context.Context, slot *uint16, q query) found {
-	if slot == nil || *slot == 0 {
+func (s *Prefetch) await(ctx context.Context, e *request, q query) found {
+	if e == nil || e.generation != q.mod.generation {
 		return s.source.fetch(ctx, q)
 	}
-	e := &s.batch.requests[*slot-1]
-	if e.q != q || e.generation != q.mod.generation {
-		return s.source.fetch(ctx, q)
-	}
-	*slot = 0
+	e.asked = true
 	got := e.answer(ctx, s.source)
 	if s.untaken--; s.untaken == 0 {
 		s.Drop()
@@ -157,12 +160,24 @@ func (e *request) answer(ctx context.Context, from *source) found {
 	return e.got
 }
 
-// slot returns the slot of a query in pending. It is nil before the first look ahead.
-func (s *Prefetch) slot(q *query) *uint16 {
-	if s.pending == nil {
+// request returns the request of a query whose answer was not asked for yet, or nil.
+func (s *Prefetch) request(q *query) *request {
+	if s.batch == nil {
 		return nil
 	}
-	return &s.pending[q.hash()>>40%pendingSlots]
+	if n := *s.slot(q); n > 0 && !s.batch.requests[n-1].asked {
+		return &s.batch.requests[n-1]
+	}
+	return nil
+}
+
+// slot returns the slot in pending that has the query's request, or the free one where that belongs.
+func (s *Prefetch) slot(q *query) *uint16 {
+	for i := q.hash() >> 40; ; i++ {
+		if n := &s.pending[i%pendingSlots]; *n == 0 || s.batch.requests[*n-1].q == *q {
+			return n
+		}
+	}
 }
 
 // lookAhead collects the queries of the lines ahead and has other cores answer them.
@@ -177,8 +192,10 @@ func (s *Prefetch) lookAhead(ctx context.Context) {
 		s.pending = make([]uint16, pendingSlots)
 	}
 	s.Drop()
+	s.Lines.Reset()
 	b := batches.Get().(*batch)
 	b.requests = b.requests[:0]
+	b.users.Store(1)
 	s.batch = b
 	text := s.rest[:min(len(s.rest), prefetchText)]
 	for len(text) > 0 && len(b.requests) < maxRequests {
@@ -240,17 +257,17 @@ func (b *batch) add(q *query) {
 	n := len(b.requests)
 	b.requests = slices.Grow(b.requests, 1)[:n+1]
 	e := &b.requests[n]
-	e.q, e.generation, e.done, e.got = *q, q.mod.generation, nil, found{}
+	e.q, e.generation, e.asked, e.done, e.got = *q, q.mod.generation, false, nil, found{}
 	e.state.Store(free)
 }
 
 // send starts goroutines that fetch the answers. They end with the last request.
 func (s *Prefetch) send(ctx context.Context, cores int) {
 	b := s.batch
-	b.working.Add(int32(cores))
+	b.users.Add(int32(cores))
 	for range cores {
 		go func() {
-			defer b.working.Add(-1)
+			defer b.release()
 			for i := range b.requests {
 				if e := &b.requests[i]; e.state.CompareAndSwap(free, taken) {
 					e.got = s.source.fetch(ctx, e.q)
@@ -277,8 +294,8 @@ func (s *Prefetch) predict(t *Thread, line []byte) (q query, ok, stop bool) {
 	if bytes.IndexByte(line, 0x1b) >= 0 || !frame.Candidate(line, false, s.absolutes) {
 		return q, false, false
 	}
-	s.search.Reset(line)
-	fr := s.search.Next(0)
+	line, _ = scan.CutEnd(line)
+	fr := s.Lines.Read(line)
 	if fr == nil || fr.Done || fr.Shape == frame.NumberOnly || fr.Data {
 		return q, false, false
 	}

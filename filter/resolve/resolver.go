@@ -35,6 +35,7 @@ import (
 
 	"qss-filter/filter/mappings"
 	"qss-filter/filter/match"
+	"qss-filter/filter/parse"
 	"qss-filter/filter/prefix"
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/javamap"
@@ -106,7 +107,7 @@ func New(o Options) *Resolver {
 	r.queries = queries{adjust: o.Adjust, memo: &r.memo, lists: &r.lists, board: o.Board}
 	from := &source{symbols: o.Symbols, scripts: o.Scripts}
 	from.prober, _ = o.Symbols.(symsrc.Prober)
-	r.Prefetch = &Prefetch{memo: &r.memo, queries: &r.queries, source: from, broken: o.Broken}
+	r.Prefetch = &Prefetch{Lines: new(parse.Ahead), memo: &r.memo, queries: &r.queries, source: from, broken: o.Broken}
 	r.answers = answers{memo: &r.memo, queries: &r.queries, source: from, prefetch: r.Prefetch}
 	if o.Java != nil {
 		r.Java = &Java{maps: o.Java, memo: &r.memo, processes: r.Processes, insist: o.Insist}

@@ -78,19 +78,19 @@ func (f *Code) stub(addr uint64) *Stub {
 	return &stubs[i]
 }
 
-// StubAt names the stub at an address after the function that it jumps to: `puts@plt`.
-func (f *Code) StubAt(addr uint64) (c elf.Match, ok bool) {
+// StubAt names the stub at an address after the function that it jumps to: `puts@plt`. It returns nil if there is none.
+func (f *Code) StubAt(addr uint64) *elf.Match {
 	s := f.stub(addr)
 	if s == nil {
-		return c, false
+		return nil
 	}
 	linkage := f.nameOf(s)
 	if linkage == "" {
-		return c, false
+		return nil
 	}
 	const suffix = "@plt"
 	n := &names.Name{Linkage: linkage + suffix, Demangled: demangle.Demangle(linkage) + suffix}
-	return elf.Match{Name: n, Start: s.Lo, Sized: true, Function: true}, true
+	return &elf.Match{Name: n, Start: s.Lo, Sized: true, Function: true}
 }
 
 // readStubs decodes the stubs and joins them with the relocations of their slots. What a slot is for is known by these

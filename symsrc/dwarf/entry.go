@@ -394,13 +394,13 @@ func (u *unitRoot) block(d *attributes, a attr) ([]byte, bool) {
 // other codes. Most functions have such attributes but few queries need them, so separate abbreviation tables read them.
 func declaringAttr(code uint64) attr {
 	switch code {
-	case 0x3a: // DW_AT_decl_file
+	case dwDeclFile:
 		return attrDeclFile
 	case 0x3c: // DW_AT_declaration
 		return attrDeclaration
 	case 0x20: // DW_AT_inline
 		return attrInline
-	case 0x3b: // DW_AT_decl_line
+	case dwDeclLine:
 		return attrDeclLine
 	case 0x49: // DW_AT_type
 		return attrType
@@ -425,6 +425,9 @@ func declaringAttr(code uint64) attr {
 	}
 	return attrNone
 }
+
+// Codes of DW_AT_decl_file and DW_AT_decl_line.
+const dwDeclFile, dwDeclLine = 0x3a, 0x3b
 
 // entryOf returns what entry and declaration a function has. die is the offset of its entry, or −1.
 func (u *Unit) entryOf(die int) symsrc.Entry {
@@ -459,7 +462,7 @@ type originWalk struct {
 	in           *Data // the file of the next entry
 	die          int   // the offset of the next entry
 	n            int   // number of entries read
-	declarations bool  // declaration coordinates are read, too
+	declarations bool  // declaration coordinates are read, also of entries that are no functions
 
 	u *Unit // of the entry that was read last
 	d attributes
@@ -482,15 +485,12 @@ func (w *originWalk) next() bool {
 			return false
 		}
 	}
-	table := w.u.abbrevs
-	if w.declarations {
-		key := table.key
-		key.declarations = true
-		table = w.u.f.abbrevsAt(key)
-	}
 	b := w.u.bytes()
 	code, p := bin.ULEB(b, w.die)
-	a, c := table.find(code)
+	a, c := w.u.abbrevs.find(code)
+	if w.declarations && a.tag != tagSubprogram {
+		a, c = w.u.declared().find(code)
+	}
 	if a.tag == 0 {
 		return false
 	}

@@ -318,10 +318,32 @@ func (t *abbrevs) find(code uint64) (*decl, *compiled) {
 	return undeclared, c
 }
 
-// compile compiles declarations up to that of the code and some more, which are likely to be needed soon. If a code is declared
-// twice, the first declaration counts, no matter how much of the table was compiled before.
+// abbrevMemory is memory to compile a table in. Its size is not known before, and most files have a small table for each unit.
+type abbrevMemory struct {
+	decls      []decl
+	ops, skips []op
+}
+
+var abbrevMemories = sync.Pool{New: func() any { return new(abbrevMemory) }}
+
+// compile compiles declarations up to that of the code and some more, which are likely to be needed soon: the whole table, unless it is
+// unusually large. If a code is declared twice, the first declaration counts, no matter how much of the table was compiled before.
 func (t *abbrevs) compile(all []decl, code uint64) []decl {
-	const ahead = 16
+	const ahead = 256
+	if all == nil && t.ops == nil {
+		m := abbrevMemories.Get().(*abbrevMemory)
+		defer abbrevMemories.Put(m)
+		t.ops, t.skips = m.ops[:0], m.skips[:0]
+		m.decls = t.compileAhead(m.decls[:0], code, ahead)
+		m.ops, m.skips = t.ops, t.skips
+		t.ops, t.skips = slices.Clone(m.ops), nil
+		return slices.Clone(m.decls)
+	}
+	return t.compileAhead(all, code, ahead)
+}
+
+// compileAhead appends the declarations up to that of the code and that many more.
+func (t *abbrevs) compileAhead(all []decl, code uint64, ahead int) []decl {
 	start, end := t.p, t.p
 	had, hadOps := len(all), len(t.ops)
 	for found, more := false, ahead; t.p != bin.Past && (!found || more > 0); more-- {
@@ -338,9 +360,6 @@ func (t *abbrevs) compile(all []decl, code uint64) []decl {
 		case d.tag == 0, c < uint64(len(all)):
 			t.addSparse(c, d) // out of order, or declared twice
 		case c < uint64(len(all))+64:
-			if all == nil {
-				all = make([]decl, 0, 96)
-			}
 			for uint64(len(all)) < c {
 				all = append(all, decl{})
 			}
@@ -401,7 +420,7 @@ func (t *abbrevs) decl(p int) decl {
 		}
 		kind, n := t.forms.op(form)
 		a := wantedAttr(code)
-		if t.key.declarations && a == attrNone {
+		if a == attrNone && (t.key.declarations || tag == tagSubprogram && (code == dwDeclFile || code == dwDeclLine)) {
 			a = declaringAttr(code)
 		}
 		switch declaringAttr(code) {
@@ -532,7 +551,7 @@ const (
 	attrDwoName
 	attrDwoID
 	attrRangesBase
-	attrDeclFile // from here on they are only in tables with abbrevKey.declarations
+	attrDeclFile // from here on they are only in tables with abbrevKey.declarations, but for the first two of functions
 	attrDeclLine
 	attrType
 	attrLocation

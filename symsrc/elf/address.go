@@ -372,7 +372,7 @@ func (t *SymbolTable) sort() {
 	for i, s := range all[:n] {
 		t.sorted.addrs[i], t.sorted.entries[i] = s.addr, s.entry
 	}
-	t.cache = make([]uint32, n)
+	t.found = make([]atomic.Pointer[Match], n)
 }
 
 // removeLabels moves the symbols of a sorted table that are no labels within a function to the front, and returns their number: code after
@@ -506,47 +506,54 @@ func (t *rawSymbols) SharedStarts() map[uint64]bool {
 	return shared
 }
 
-// At returns the symbol that covers the address. Only the nearest symbol at or below the address can cover it. A symbol without a size
-// extends to the next symbol or to the end of its section.
-func (t *SymbolTable) At(addr uint64) (c Match, ok bool) {
+// At returns the symbol that covers the address, or nil. Only the nearest symbol at or below the address can cover it. A symbol without a
+// size extends to the next symbol or to the end of its section.
+func (t *SymbolTable) At(addr uint64) *Match {
 	if last := t.last.Load(); last != nil && last.addr == addr {
-		return last.match, last.ok
+		return last.match
 	}
 	if t.scans.Load() < maxScans && t.scans.Add(1) <= maxScans {
-		if c, ok, sure := t.scan(addr); sure {
-			t.last.Store(&scanned{addr, c, ok})
-			return c, ok
+		if c, sure := t.scan(addr); sure {
+			t.last.Store(&scanned{addr, c})
+			return c
 		}
 	}
 	t.once.Do(t.sort)
 	i := t.sorted.find(addr)
 	if i < 0 {
-		return c, false
+		return nil
 	}
+	c := t.found[i].Load()
+	if c == nil {
+		c = t.match(i)
+		t.found[i].Store(c)
+	}
+	if !t.covers(c.Start, c.Size, c.limit, addr) {
+		return nil
+	}
+	return c
+}
+
+// matchWeight is the memory of a Match, in bytes, with the symbol that it has.
+const matchWeight = 112
+
+// match returns the symbol with an index in sorted.
+func (t *SymbolTable) match(i int) *Match {
 	s := symbol{addr: t.sorted.addrs[i], index: t.sorted.entries[i]}
 	b := t.raw[int(s.index)*t.entrySize():]
-	s.limit = t.sectionEnd(t.entry(b, &s), int(s.index))
-	if !t.covers(&s, addr) {
-		return c, false
-	}
-	c.Start, c.Size, c.Sized = s.addr, s.size, s.size > 0
+	section := t.entry(b, &s)
+	_, info := t.entryAddr(b)
+	t.table.Budget.Hold(matchWeight)
+	c := &Match{Name: t.table.At(t.nameOf(&s)), Start: s.addr, Size: s.size, Sized: s.size > 0, Function: isFunction(info), limit: t.sectionEnd(section, int(s.index))}
 	k := t.moreAt(s.addr)
 	c.Several = k < len(t.more) && t.more[k].addr == s.addr
-	number := atomic.LoadUint32(&t.cache[i])
-	if number == 0 {
-		number = t.nameOf(&s)
-		atomic.StoreUint32(&t.cache[i], number)
-	}
-	c.Name = t.table.At(number)
-	_, info := t.entryAddr(b)
-	c.Function = isFunction(info)
 	if elf.SymBind(info>>4) == elf.STB_LOCAL {
 		k, _ := slices.BinarySearchFunc(t.files, s.index, func(f fileSymbol, index uint32) int { return cmp.Compare(f.index, index) })
 		if k > 0 {
-			c.File = t.str(t.files[k-1].name)
+			c.File = string(t.str(t.files[k-1].name))
 		}
 	}
-	return c, true
+	return c
 }
 
 // maxScans is for how many lookups a table is scanned. Many callers ask for address 0 first, to see whether there is a file.
@@ -555,12 +562,11 @@ const maxScans = 2
 // scanned is what a scan found for an address.
 type scanned struct {
 	addr  uint64
-	match Match
-	ok    bool
+	match *Match
 }
 
 // scan is At without a sorted table. It is not sure of a label, which may be one within a function.
-func (t *SymbolTable) scan(addr uint64) (c Match, ok, sure bool) {
+func (t *SymbolTable) scan(addr uint64) (c *Match, sure bool) {
 	var best symbol
 	var file, bestFile fileSymbol
 	several := false
@@ -577,44 +583,47 @@ func (t *SymbolTable) scan(addr uint64) (c Match, ok, sure bool) {
 		}
 	}, func(f fileSymbol) { file = f })
 	if best.index == 0 {
-		return c, false, true
+		return nil, true
 	}
 	_, info := t.entryAddr(t.raw[int(best.index)*t.entrySize():])
 	if !t.unbounded && isLabel(info, best.size) {
-		return c, false, false
+		return nil, false
 	}
-	if !t.covers(&best, addr) {
-		return c, false, true
+	if !t.covers(best.addr, best.size, best.limit, addr) {
+		return nil, true
 	}
-	c = Match{Name: t.table.At(t.nameOf(&best)), Start: best.addr, Size: best.size, Sized: best.size > 0, Several: several}
+	c = &Match{Name: t.table.At(t.nameOf(&best)), Start: best.addr, Size: best.size, Sized: best.size > 0, Several: several}
 	c.Function = isFunction(info)
 	if best.local && bestFile.index != 0 {
-		c.File = t.str(bestFile.name)
+		c.File = string(t.str(bestFile.name))
 	}
-	return c, true, true
+	return c, true
 }
 
-// covers reports whether a symbol at or below the address extends to it.
-func (t *rawSymbols) covers(s *symbol, addr uint64) bool {
-	if s.size == 0 {
-		return (addr < s.limit || t.unbounded) && !t.opd.unreadable()
+// covers reports whether a symbol at or below the address extends to it. limit is the end of its section.
+func (t *rawSymbols) covers(start, size, limit, addr uint64) bool {
+	if size == 0 {
+		return (addr < limit || t.unbounded) && !t.opd.unreadable()
 	}
-	return addr-s.addr < s.size
+	return addr-start < size
 }
 
 func (t *SymbolTable) nameOf(s *symbol) uint32 { return t.table.Find(t.str(s.name)) }
 
-// Match is the symbol that covers an address.
+// Match is the symbol that covers an address. Queries share it, so nothing but Folded is set later.
 type Match struct {
 	Name  *names.Name
 	Start uint64 // start of the symbol
 	Size  uint64 // its size; 0 if it has none
 	Sized bool   // the symbol has a size; otherwise it is a guess that it covers the address
-	File  []byte // name of the source file of a local symbol; nil if it is unknown
+	File  string // name of the source file of a local symbol; "" if it is unknown
 	// Function is set if the symbol has the type of a function. Other symbols may be labels in code or data.
 	Function bool
 	// Several is set if other symbols begin at Start, too.
 	Several bool
+	// Folded has the names of the functions whose code was folded into that of the symbol, one a line. It is nil until they are looked for.
+	Folded atomic.Pointer[string]
+	limit  uint64 // end address of its section
 }
 
 // isLabel reports whether a symbol with the given st_info and size may be a label within a function, as assemblers make them.

@@ -23,8 +23,8 @@ type SymbolTable struct {
 	sorted symbolIndex
 	more   []addressedEntry // the functions that sorted leaves out, since others begin at their addresses
 	files  []fileSymbol
-	cache  []uint32     // numbers of the names of the symbols in sorted, set atomically; 0 until they are first used
-	table  *names.Table // the file's table of names
+	found  []atomic.Pointer[Match] // of the symbols in sorted, nil until they are first used
+	table  *names.Table            // the file's table of names
 	byName nameHashes
 	words  wordIndex
 }

@@ -129,7 +129,7 @@ func (b *Builder) begin(lo uint64, node uint32) {
 
 // node returns the node of a frame.
 func (b *Builder) node(f *symsrc.Frame, caller uint32) (n node, err error) {
-	if f.Line < 0 || f.Line > math.MaxUint32 || f.Column < 0 || f.Column > math.MaxUint16 || f.Origin > originMask ||
+	if f.Line < 0 || uint64(f.Line) > math.MaxUint32 || f.Column < 0 || f.Column > math.MaxUint16 || f.Origin > originMask ||
 		f.Entry != symsrc.NoEntry || f.Offset != 0 || f.Size != 0 {
 		return n, fmt.Errorf("%+v: %w", *f, errContent)
 	}
@@ -151,7 +151,7 @@ func (b *Builder) detail(d *symsrc.Detail, f *symsrc.Frame, name uint32) (number
 	if *d == (symsrc.Detail{}) {
 		return 0, nil
 	}
-	if d.Line < 0 || d.Line > math.MaxUint32 || d.Started && d.Start == notStarted {
+	if d.Line < 0 || uint64(d.Line) > math.MaxUint32 || d.Started && d.Start == notStarted {
 		return 0, fmt.Errorf("%+v: %w", *d, errContent)
 	}
 	n := detail{line: uint32(d.Line), discriminator: d.Discriminator, start: notStarted}

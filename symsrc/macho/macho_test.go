@@ -90,15 +90,14 @@ func TestSymbols(t *testing.T) {
 				continue
 			}
 			n++
-			got, ok := table.At(s.Value)
-			if !ok || "_"+got.Name.Linkage != s.Name || got.Start != s.Value {
-				t.Errorf("file %d: %s: %+v %v", i, s.Name, got, ok)
+			if got := table.At(s.Value); got == nil || "_"+got.Name.Linkage != s.Name || got.Start != s.Value {
+				t.Errorf("file %d: %s: %+v", i, s.Name, got)
 			}
 		}
 		if n < 4 {
 			t.Errorf("file %d: %d symbols", i, n)
 		}
-		if got, ok := table.At(0x100000000); ok {
+		if got := table.At(0x100000000); got != nil {
 			t.Errorf("file %d: the header is %+v", i, got)
 		}
 	}
@@ -117,9 +116,8 @@ func TestBounds(t *testing.T) {
 		t.Fatal(err)
 	}
 	for addr, want := range map[uint64]string{0x1000003d0: "run", 0x10000041f: "run", 0x100000420: "", 0x10000048f: "", 0x100000490: "other", 0x1000004a0: ""} {
-		got, ok := table.At(addr)
-		if ok != (want != "") || ok && got.Name.Linkage != want {
-			t.Errorf("%#x: %+v %v", addr, got, ok)
+		if got := table.At(addr); (got != nil) != (want != "") || got != nil && got.Name.Linkage != want {
+			t.Errorf("%#x: %+v", addr, got)
 		}
 	}
 }
@@ -279,8 +277,8 @@ func TestTrie(t *testing.T) {
 		t.Fatal(err)
 	}
 	for addr, want := range map[uint64]string{0x200: "beta", 0x210: "alpha"} {
-		if got, ok := table.At(addr); !ok || got.Name.Linkage != want {
-			t.Errorf("%#x: %+v %v", addr, got, ok)
+		if got := table.At(addr); got == nil || got.Name.Linkage != want {
+			t.Errorf("%#x: %+v", addr, got)
 		}
 	}
 }

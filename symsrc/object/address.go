@@ -104,8 +104,8 @@ func (f *File) demangled(name string) (addr uint64, ok bool) {
 	switch {
 	case strings.Contains(strings.ReplaceAll(name, "(anonymous namespace)", ""), "("):
 		maps.DeleteFunc(named, func(at uint64, _ bool) bool {
-			c, found := f.symbols.at(at)
-			return !found || unspaced(demangle.LLVM(c.Name.Linkage, false)) != unspaced(name) && c.Name.Demangled != name
+			c := f.symbols.at(at)
+			return c == nil || unspaced(demangle.LLVM(c.Name.Linkage, false)) != unspaced(name) && c.Name.Demangled != name
 		})
 	case f.symbols.full() == nil:
 		return 0, false

@@ -99,11 +99,12 @@ func (p *deadline) endUncounted(late chan struct{}) {
 }
 
 // inTime is Source.with with a time limit. If that is exceeded, it returns false and files that say so. cold, if not nil, reports whether
-// a query may take long although it is not one of the first.
-func inTime[T any](ctx context.Context, s *Source, key symsrc.Module, cold func(*File) bool, ask func(*module, *symsrc.Files) T) (got T, files *symsrc.Files, ok bool) {
+// a query may take long although it is not one of the first. Both should be no closures: these would be in the heap, for every query.
+func inTime[T any](ctx context.Context, s *Source, q symsrc.Addr, cold func(*File, symsrc.Addr) bool, ask func(*module, symsrc.Addr, *symsrc.Files) T) (got T, files *symsrc.Files, ok bool) {
+	key := q.Module
 	m := s.module(key)
 	quick := m.deadline.quick.Load()
-	slow := quick && (m.deadline.maybeLate.Load() || m.deadline.large.Load() && cold != nil && m.cold(cold))
+	slow := quick && (m.deadline.maybeLate.Load() || m.deadline.large.Load() && cold != nil && m.cold(q, cold))
 	ended := ctx.Err() != nil
 	if ended {
 		if !m.mu.TryRLock() { // being opened, and no query waits for it any more
@@ -112,7 +113,7 @@ func inTime[T any](ctx context.Context, s *Source, key symsrc.Module, cold func(
 		m.mu.RUnlock()
 	}
 	if quick && !slow || ended {
-		files, ok = s.with(ctx, key, func(m *module, files *symsrc.Files) { got = ask(m, files) })
+		files, ok = s.with(ctx, key, func(m *module, files *symsrc.Files) { got = ask(m, q, files) })
 		return got, files, ok
 	}
 	if late := m.deadline.pending(); late != nil {
@@ -140,7 +141,7 @@ func inTime[T any](ctx context.Context, s *Source, key symsrc.Module, cold func(
 	go func() {
 		defer close(over)
 		var a answer
-		a.files, a.ok = s.with(ctx, key, func(m *module, files *symsrc.Files) { a.got = ask(m, files) })
+		a.files, a.ok = s.with(ctx, key, func(m *module, files *symsrc.Files) { a.got = ask(m, q, files) })
 		answers <- a
 	}()
 	timeout := s.after(left)
@@ -215,10 +216,10 @@ func (m *module) updateQuick() {
 }
 
 // cold returns the result of ask for the module's file, or false if it is not open.
-func (m *module) cold(ask func(*File) bool) bool {
+func (m *module) cold(q symsrc.Addr, ask func(*File, symsrc.Addr) bool) bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.file != nil && ask(m.file)
+	return m.file != nil && ask(m.file, q)
 }
 
 // cold reports whether the answer to a query may take long, because it has to read a large unit or scan all names.

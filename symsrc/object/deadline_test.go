@@ -137,9 +137,9 @@ func TestLateUnit(t *testing.T) {
 	limit = 0
 	read := make(chan struct{})
 	large := func() (frames []symsrc.Frame, files *symsrc.Files) {
-		frames, files, _ = inTime(context.Background(), s, key, func(*File) bool { return true }, func(m *module, files *symsrc.Files) []symsrc.Frame {
+		frames, files, _ = inTime(context.Background(), s, symsrc.Addr{Module: key, Offset: addr}, func(*File, symsrc.Addr) bool { return true }, func(m *module, q symsrc.Addr, files *symsrc.Files) []symsrc.Frame {
 			<-read
-			return m.ask(symsrc.Addr{Module: key, Offset: addr}, files).Frames
+			return m.ask(q, files).Frames
 		})
 		return frames, files
 	}

@@ -38,7 +38,7 @@ func (f *File) details(addr uint64, frames []symsrc.Frame) (all []symsrc.Detail)
 		}
 	}
 	if outer := len(frames) - 1; frames[outer].Origin != symsrc.DebugOnly {
-		if sym, ok := f.symbols.at(addr); ok {
+		if sym := f.symbols.at(addr); sym != nil {
 			all[outer].Start, all[outer].Started = sym.Start, true
 		}
 	}
@@ -50,7 +50,7 @@ func (f *File) Global(addr uint64) (frame symsrc.Frame, ok bool) {
 	frame, ok = f.Data(addr)
 	f.guard(func() {
 		addr := f.dataAddr(addr)
-		if sym, found := f.symbols.at(addr); found {
+		if sym := f.symbols.at(addr); sym != nil {
 			frame.Size = sym.Size
 		}
 		if path, line := f.dwarf.GlobalAt(addr); line > 0 {

@@ -34,7 +34,6 @@ type File struct {
 	deps        dependencies
 	prefetch    prefetch
 	objects     linkedObjects
-	folds       folds
 	index       *moduleIndex // of the module that this file answers for; nil if it has none
 
 	fault atomic.Pointer[elf.StatusError] // why the file is no longer read; nil if it is

@@ -3,77 +3,51 @@ package object
 import (
 	"slices"
 	"strings"
-	"sync"
 
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/bin"
 	"qss-filter/symsrc/demangle"
 	"qss-filter/symsrc/dwarf"
+	"qss-filter/symsrc/elf"
 )
 
 // Linkers fold functions with the same code into one (--icf), which then has all their names, and the lines of one. Compilers make aliases of
 // them. Which one was called the address does not say.
 
-// folds remembers the names of folded functions, one a line, by where they begin, "" for a function that is not folded.
-type folds struct {
-	mu    sync.Mutex
-	names map[uint64]string
+// mayBeFolded reports whether the last of some frames has a name of a symbol table, which may be one of several.
+func (f *File) mayBeFolded(frames []symsrc.Frame) bool {
+	last := len(frames) - 1
+	return !f.policy.symbolsOnly && last >= 0 && frames[last].Origin != symsrc.DebugOnly
 }
 
-// maxFolds bounds the functions that are remembered.
-const maxFolds = 1 << 12
-
-// withFolded returns the frames at an address, the last one with its Folded.
-func (f *File) withFolded(addr uint64, frames []symsrc.Frame) []symsrc.Frame {
-	last := len(frames) - 1
-	if f.policy.symbolsOnly || last < 0 || frames[last].Origin == symsrc.DebugOnly {
-		return frames
+// withFolded returns frames, the last one with its Folded.
+func withFolded(frames []symsrc.Frame, names string) []symsrc.Frame {
+	if names != "" {
+		frames = slices.Clone(frames)
+		frames[len(frames)-1].Folded = names
 	}
-	names := ""
-	f.guard(func() {
-		at, known := f.codeAddr(addr), false
-		if names, known = f.index.folded(at); !known {
-			names = f.foldedNames(at)
-		}
-	})
-	if names == "" {
-		return frames
-	}
-	frames = slices.Clone(frames)
-	frames[last].Folded = names
 	return frames
 }
 
-// foldedNames returns the demangled names of the functions whose code was folded into that at an address, one a line, or "" if it is that of
-// one.
-func (f *File) foldedNames(addr uint64) string {
-	sym, ok := f.symbols.at(addr)
-	if !ok || !sym.Several || !sym.Sized || !sym.Function {
+// foldedNames returns the demangled names of the functions whose code was folded into that of a symbol, one a line, or "" if it is that of
+// one. The symbol may be nil.
+func (f *File) foldedNames(sym *elf.Match) string {
+	if sym == nil || !sym.Several || !sym.Sized || !sym.Function {
 		return ""
 	}
-	t := f.symbols.table()
-	if t == nil {
-		return ""
-	}
-	same := t.SameCode(&sym)
-	if len(same) < 2 {
-		return ""
-	}
-	x := &f.folds
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if names, known := x.names[sym.Start]; known {
-		return names
+	if known := sym.Folded.Load(); known != nil {
+		return *known
 	}
 	names := ""
-	if several := foldedAmong(same, f.dwarf.Folded(sym.Start, sym.Size, f.symbols.shared)); len(several) > 1 {
-		names = strings.Join(several, "\n")
+	if t := f.symbols.table(); t != nil {
+		if same := t.SameCode(sym); len(same) > 1 {
+			if several := foldedAmong(same, f.dwarf.Folded(sym.Start, sym.Size, f.symbols.shared)); len(several) > 1 {
+				names = strings.Join(several, "\n")
+			}
+		}
 	}
-	if x.names == nil || len(x.names) >= maxFolds {
-		x.names = map[uint64]string{}
-	}
-	f.elf.Budget.Hold(frameWeight + len(names))
-	x.names[sym.Start] = names
+	f.elf.Budget.Hold(len(names))
+	sym.Folded.Store(&names)
 	return names
 }
 

@@ -53,20 +53,8 @@ func TestFolded(t *testing.T) {
 			t.Logf("%v is skipped: %v: %s", command, err, out)
 			continue
 		}
-		f, err := elf.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		symbols, err := f.Symbols()
-		f.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
-		found, err := locate.New(locate.Options{Objects: []string{path}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		src, looked := object.NewSource(found), 0
+		symbols, src := symbolsOf(t, path)
+		looked := 0
 		for _, sym := range symbols {
 			names, ok := want[sym.Name]
 			if !ok {
@@ -90,6 +78,25 @@ func TestFolded(t *testing.T) {
 	}
 }
 
+// symbolsOf returns the symbols of a program, and a source that has it.
+func symbolsOf(t *testing.T, path string) ([]elf.Symbol, *object.Source) {
+	t.Helper()
+	f, err := elf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	symbols, err := f.Symbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := locate.New(locate.Options{Objects: []string{path}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return symbols, object.NewSource(found)
+}
+
 // TestFoldedByCompiler looks at functions that gcc has folded itself, as it does from -O2 on with those of one file.
 func TestFoldedByCompiler(t *testing.T) {
 	dir := t.TempDir()
@@ -107,20 +114,8 @@ int main(int c, char **v) { return charge(c) + refund(c) + only(c) + other_name(
 	if out, err := exec.Command("gcc", "-g", "-O2", "-o", path, source).CombinedOutput(); err != nil {
 		t.Skipf("gcc: %v: %s", err, out)
 	}
-	f, err := elf.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	symbols, err := f.Symbols()
-	f.Close()
-	if err != nil {
-		t.Fatal(err)
-	}
-	found, err := locate.New(locate.Options{Objects: []string{path}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	src, charge := object.NewSource(found), uint64(0)
+	symbols, src := symbolsOf(t, path)
+	charge := uint64(0)
 	for _, sym := range symbols {
 		switch sym.Name {
 		case "charge":
@@ -164,20 +159,8 @@ int main(int c, char **) { A<int> a; return a.get(c) + one(c); }
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Skipf("clang++-22: %v: %s", err, out)
 		}
-		f, err := elf.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		symbols, err := f.Symbols()
-		f.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
-		found, err := locate.New(locate.Options{Objects: []string{path}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		src, looked := object.NewSource(found), 0
+		symbols, src := symbolsOf(t, path)
+		looked := 0
 		for _, sym := range symbols {
 			if sym.Name != "_ZN1AIiE3getEi" && sym.Name != "_Z3oneIiET_S0_" {
 				continue

@@ -396,9 +396,9 @@ func (m *module) addPieces(ctx context.Context, from uint64, b *index.Builder) (
 	f := m.file
 	f.guard(func() {
 		w := newWalker(f, piecesAtOnce, func(p *Piece) error {
-			frames := f.answer(p.Lo)
+			frames, sym := f.answer(p.Lo)
 			err := b.Add(p.Lo, p.Hi, frames, f.details(p.Lo, frames))
-			if folded := f.foldedNames(p.Lo); err == nil && folded != "" {
+			if folded := f.foldedNames(sym); err == nil && folded != "" {
 				b.Fold(p.Lo, folded)
 			}
 			return err

@@ -78,8 +78,8 @@ func TestMiniDebug(t *testing.T) {
 			want, got := open(t, full), open(t, mini)
 			locals := 0
 			for i, a := range codeAddresses(t, full, 1) {
-				sym, ok := want.symtab.At(a)
-				if !ok || !sym.Sized {
+				sym := want.symtab.At(a)
+				if sym == nil || !sym.Sized {
 					continue
 				}
 				if strings.HasPrefix(sym.Name.Linkage, "local_") {

@@ -106,7 +106,7 @@ func (m *module) ask(q symsrc.Addr, files *symsrc.Files) symsrc.Answer {
 	case q.Kind == symsrc.ShortCode:
 		a.Frames = m.file.ShortCode(addr)
 	default:
-		a.Frames = m.file.withFolded(addr, m.file.Code(addr))
+		a.Frames = m.file.functions(addr, true)
 	}
 	if fault := m.file.fault.Load(); fault != nil && len(a.Frames) == 0 {
 		failed := *files

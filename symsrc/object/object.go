@@ -140,7 +140,7 @@ func (s *Source) Close() error {
 
 // Frames returns the answer to a query. If the file cannot be read, the Files of the answer say why.
 func (s *Source) Frames(ctx context.Context, q symsrc.Addr) symsrc.Answer {
-	a, files, ok := inTime(ctx, s, q.Module, func(f *File) bool { return f.cold(q) }, func(m *module, files *symsrc.Files) symsrc.Answer { return m.ask(q, files) })
+	a, files, ok := inTime(ctx, s, q, (*File).cold, (*module).ask)
 	if !ok {
 		return symsrc.Answer{Files: files}
 	}
@@ -234,55 +234,69 @@ func (s *Source) load(ctx context.Context, m *module) (_ *symsrc.Files, same *mo
 
 // Code returns the functions at an address of code, the innermost inlined one first and the physical one last, or nil if nothing is
 // known.
-func (f *File) Code(addr uint64) (frames []symsrc.Frame) {
+func (f *File) Code(addr uint64) []symsrc.Frame { return f.functions(addr, false) }
+
+// functions is Code. If folded is set, the last frame has its Folded.
+func (f *File) functions(addr uint64, folded bool) (frames []symsrc.Frame) {
 	f.elf.Budget.CountQuery()
 	if f.index.isUsed() {
 		at := addr
 		f.guard(func() { at = f.codeAddr(addr) })
-		if frames, _, ok := f.index.frames(at, false); ok {
+		frames, _, ok := f.index.frames(at, false)
+		if ok && folded && f.mayBeFolded(frames) {
+			var names string
+			names, ok = f.index.folded(at)
+			frames = withFolded(frames, names)
+		}
+		if ok {
 			return frames
 		}
 	}
-	f.guard(func() { frames = f.answer(addr) })
+	f.guard(func() {
+		var sym *elf.Match
+		if frames, sym = f.answer(addr); folded && f.mayBeFolded(frames) {
+			frames = withFolded(frames, f.foldedNames(sym))
+		}
+	})
 	if f.fault.Load() != nil {
 		return nil
 	}
 	return frames
 }
 
-// answer returns the frames of Code.
-func (f *File) answer(addr uint64) []symsrc.Frame {
+// answer returns the frames of Code, and the symbol at the address, which may be nil.
+func (f *File) answer(addr uint64) ([]symsrc.Frame, *elf.Match) {
 	addr = f.codeAddr(addr)
 	frames := f.goTab.frames(f, addr)
 	if frames == nil && f.elf.Overlaid(addr) && !f.policy.symbolsOnly {
-		return nil
+		return nil, nil
 	}
-	sym, ok := f.symbols.at(addr)
-	ok = ok && sym.Name.Linkage != "" && (sym.Function || f.holdsCode(addr))
+	sym := f.symbols.at(addr)
+	ok := sym != nil && sym.Name.Linkage != "" && (sym.Function || f.holdsCode(addr))
 	if frames != nil {
 		if start, isKnown := f.goTab.of(f).Start(addr); ok && isKnown && start == sym.Start { // its name has the type arguments
 			outer := &frames[len(frames)-1]
 			outer.Func, outer.Linkage = sym.Name.Demangled, sym.Name.Linkage
 		}
-		return frames
+		return frames, sym
 	}
 	origin := symsrc.SymbolOnly
 	if u, at := f.unitFor(addr); u != nil {
-		ok = ok && !f.endsBefore(&sym, u, at)
+		ok = ok && !f.endsBefore(sym, u, at)
 		frames = u.Frames(at, !ok, false)
 		origin = symsrc.SymbolInUnit
 	}
 	if !ok {
-		return frames
+		return frames, sym
 	}
 	if frames == nil {
-		frames = []symsrc.Frame{{File: string(sym.File)}}
+		frames = []symsrc.Frame{{File: sym.File}}
 	} else {
 		origin = symsrc.SymbolAndDebug
 	}
 	outer := &frames[len(frames)-1]
 	outer.Func, outer.Linkage, outer.Origin = sym.Name.Demangled, sym.Name.Linkage, origin
-	return frames
+	return frames, sym
 }
 
 // endsBefore reports whether a symbol without a size, which covers the address only as far as the symbol table says, is not that of the code
@@ -324,9 +338,9 @@ func (f *File) Data(addr uint64) (frame symsrc.Frame, ok bool) {
 	f.elf.Budget.CountQuery()
 	f.guard(func() {
 		addr := f.dataAddr(addr)
-		var sym elf.Match
-		if sym, ok = f.symbols.at(addr); ok {
-			frame = symsrc.Frame{Func: sym.Name.Demangled, Linkage: sym.Name.Linkage, File: string(sym.File), Offset: addr - sym.Start}
+		sym := f.symbols.at(addr)
+		if ok = sym != nil; ok {
+			frame = symsrc.Frame{Func: sym.Name.Demangled, Linkage: sym.Name.Linkage, File: sym.File, Offset: addr - sym.Start}
 		}
 	})
 	return frame, ok
@@ -405,7 +419,7 @@ func (s *Source) Place(ctx context.Context, q symsrc.Addr) (addr, base uint64, o
 		addr, base uint64
 		ok         bool
 	}
-	at, _, _ := inTime(ctx, s, q.Module, nil, func(m *module, _ *symsrc.Files) (at place) {
+	at, _, _ := inTime(ctx, s, q, nil, func(m *module, q symsrc.Addr, _ *symsrc.Files) (at place) {
 		if m.file == nil {
 			return at
 		}

@@ -56,7 +56,7 @@ func (o *linkedObjects) unitFor(addr uint64) (*dwarf.Unit, uint64) {
 		return nil, addr
 	}
 	if object.Modified == 0 { // little else says that the object is the one that was linked
-		if is, found := x.symtab.At(at); !found || is.Size != size {
+		if is := x.symtab.At(at); is == nil || is.Size != size {
 			return nil, addr
 		}
 	}

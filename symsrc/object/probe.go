@@ -11,7 +11,7 @@ var _ symsrc.Prober = (*Source)(nil)
 
 // Probe returns what the machine code around an address shows, as File.Probe does.
 func (s *Source) Probe(ctx context.Context, q symsrc.Addr) symsrc.Probe {
-	p, _, _ := inTime(ctx, s, q.Module, nil, func(m *module, _ *symsrc.Files) (p symsrc.Probe) {
+	p, _, _ := inTime(ctx, s, q, nil, func(m *module, q symsrc.Addr, _ *symsrc.Files) (p symsrc.Probe) {
 		if m.file != nil {
 			if addr, ok := m.file.Address(q); ok {
 				p = m.file.Probe(addr, symsrc.Linked)
@@ -81,7 +81,7 @@ func (f *File) Call(q symsrc.Addr) (c *symsrc.Call) {
 	c.Trampoline = f.SignalTrampoline(addr)
 	if c.Start == 0 {
 		f.guard(func() {
-			if sym, ok := f.symbols.at(at); ok && sym.Sized {
+			if sym := f.symbols.at(at); sym != nil && sym.Sized {
 				c.Start = sym.Start
 			} else if t := f.goTab.of(f); t != nil {
 				c.Start, _ = t.Start(at)

@@ -38,10 +38,10 @@ func (s *symbols) miniSymbols() *elf.SymbolTable {
 	return s.mini.table
 }
 
-// at returns the symbol that covers an address, from the most complete symbol table of this file and File.other. If that is only the
+// at returns the symbol that covers an address, or nil, from the most complete symbol table of this file and File.other. If that is only the
 // dynamic one, MiniDebugInfo has the other symbols. That a symbol without a size covers the address is a guess, so all other sources have
 // priority.
-func (s *symbols) at(addr uint64) (c elf.Match, ok bool) {
+func (s *symbols) at(addr uint64) (c *elf.Match) {
 	f := s.of
 	other := f.other
 	if other == nil {
@@ -49,36 +49,36 @@ func (s *symbols) at(addr uint64) (c elf.Match, ok bool) {
 	}
 	full := false
 	if t := s.table(); t != nil {
-		c, ok = t.At(addr)
+		c = t.At(addr)
 		full = t == f.symtab || t == other.symtab
 	}
-	if !ok && f.objects.macho != nil && full && other != f && f.symtab != nil && other.symtab != nil {
+	if c == nil && f.objects.macho != nil && full && other != f && f.symtab != nil && other.symtab != nil {
 		// Where functions start, and so which symbols cover code, only one of the two may know.
-		c, ok = other.symtab.At(addr)
+		c = other.symtab.At(addr)
 	}
-	if ok && (startsWithin(f, c.Start, addr) || other != f && startsWithin(other, c.Start, addr)) {
-		return elf.Match{}, false
+	if c != nil && (startsWithin(f, c.Start, addr) || other != f && startsWithin(other, c.Start, addr)) {
+		return nil
 	}
-	if ok && c.Sized || f.policy.symbolsOnly {
-		return c, ok
+	if c != nil && c.Sized || f.policy.symbolsOnly {
+		return c
 	}
 	if !full {
-		c, ok = s.miniAt(other, addr, c, ok)
+		c = s.miniAt(other, addr, c)
 	}
-	if ok && c.Sized {
-		return c, ok
+	if c != nil && c.Sized {
+		return c
 	}
 	for _, x := range [...]*File{f, other} {
 		if !x.code.InStubs(addr) {
 			continue
 		}
 		if r := x.runtimeFile.get(); r != nil {
-			if stub, found := r.code.StubAt(addr); found {
-				return stub, true
+			if stub := r.code.StubAt(addr); stub != nil {
+				return stub
 			}
 		}
 	}
-	return c, ok
+	return c
 }
 
 // startsWithin reports whether a file of Mach-O says that a function starts after a symbol, up to and including an address. A dSYM does not
@@ -102,19 +102,19 @@ func (s *symbols) table() *elf.SymbolTable {
 	return nil
 }
 
-// miniAt returns the symbol in MiniDebugInfo if it is better than known, otherwise known. ok says whether there is a known one.
-func (s *symbols) miniAt(other *File, addr uint64, known elf.Match, ok bool) (elf.Match, bool) {
+// miniAt returns the symbol in MiniDebugInfo if it is better than known, which may be nil, otherwise known.
+func (s *symbols) miniAt(other *File, addr uint64, known *elf.Match) *elf.Match {
 	for _, x := range [...]*File{s.of, other} {
 		t := x.miniSymbols()
 		if t == nil {
 			continue
 		}
-		if c, found := t.At(addr); found && (!ok || c.Sized || c.Start > known.Start) {
-			return c, true
+		if c := t.At(addr); c != nil && (known == nil || c.Sized || c.Start > known.Start) {
+			return c
 		}
 		break
 	}
-	return known, ok
+	return known
 }
 
 // plainNames caches the functions of a file by their plain names.

@@ -131,8 +131,8 @@ func (w *walker) describe(u *dwarf.Unit, lo, hi uint64) bool {
 	if f.elf.Overlaid(lo) {
 		return false
 	}
-	sym, ok := f.symbols.at(lo)
-	ok = ok && sym.Name.Linkage != ""
+	sym := f.symbols.at(lo)
+	ok := sym != nil && sym.Name.Linkage != ""
 	w.p = Piece{Lo: lo, Hi: hi, Calls: w.p.Calls[:0]}
 	prev := w.at.Function
 	if w.at.Function = nil; u != nil {
@@ -143,7 +143,7 @@ func (w *walker) describe(u *dwarf.Unit, lo, hi uint64) bool {
 		w.number++
 	}
 	w.p.Function = w.number
-	if ok = ok && (u == nil || !f.endsBefore(&sym, u, lo)); ok {
+	if ok = ok && (u == nil || !f.endsBefore(sym, u, lo)); ok {
 		w.p.Func, w.p.Start, w.p.Label, w.p.Shared = sym.Name.Demangled, sym.Start, !sym.Sized, w.shared[sym.Start]
 	}
 	return ok || w.at.Function != nil || w.p.File != ""

@@ -201,7 +201,7 @@ func (r *indexReader) read(t *text, depth int) *Map {
 		m.offsets = make([]int, n)
 	}
 	for i := range m.offsets {
-		m.offsets[i] = r.number(math.MaxInt32+1) - 1
+		m.offsets[i] = r.number(math.MaxInt32) - 1
 	}
 	if depth > maxDepth {
 		r.bad = true

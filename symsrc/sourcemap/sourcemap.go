@@ -217,7 +217,7 @@ func (m *Map) readModules(data []byte, fields map[string]span, depth int) {
 	if at, ok := fields["x_facebook_offsets"]; ok && json.Unmarshal(at.of(data), &offsets) == nil {
 		for _, line := range offsets[:min(len(offsets), maxSections)] {
 			first := -1
-			if line != nil && *line >= 0 && *line <= math.MaxInt32 {
+			if line != nil && *line >= 0 && *line < math.MaxInt32 {
 				first = *line
 			}
 			m.offsets = append(m.offsets, first)
