@@ -65,15 +65,19 @@ var (
 	// uncaught is after a place in a script.
 	uncaught = match.Literal{Text: uncaughtWord, When: match.Always, Fits: func(line []byte, at int) bool { _, _, ok := consolePlace(line, at); return ok }}
 	// plusDecimal is before the distance from where a function or an image begins, in frames of Darwin.
-	plusDecimal = match.Literal{Text: "+ ", After: match.Digit, When: match.Always, Fits: endsDistance}
-	missingWord = match.Literal{Text: " (Missing UUID ", After: match.Hex, When: match.Always}
-	imageKey    = match.Literal{Text: `"imageOffset":`, When: match.Absolute}
-	metricFirst = match.Literal{Text: `"binaryUUID"`, When: match.Always, Fits: statesMetric}
-	metricKey   = match.Literal{Text: `"offsetIntoBinaryText`, When: match.Always, Fits: statesOffset}
-	bugsnagWord = match.Literal{Text: bugsnagKey, When: match.Always, Fits: statesBugsnag}
-	crashImages = match.Literal{Text: `"binary_images"`, When: match.Absolute}
-	crashFrame  = match.Literal{Text: crashKey, When: match.Always, Fits: statesCrash}
-	number      = match.Literal{Text: "#", After: match.Digit, When: match.Renumbering}
+	plusDecimal   = match.Literal{Text: "+ ", After: match.Digit, When: match.Always, Fits: endsDistance}
+	missingWord   = match.Literal{Text: " (Missing UUID ", After: match.Hex, When: match.Always}
+	imageKey      = match.Literal{Text: `"imageOffset":`, When: match.Absolute}
+	metricFirst   = match.Literal{Text: `"binaryUUID"`, When: match.Always, Fits: statesMetric}
+	metricKey     = match.Literal{Text: `"offsetIntoBinaryText`, When: match.Always, Fits: statesOffset}
+	bugsnagWord   = match.Literal{Text: bugsnagKey, When: match.Always, Fits: statesBugsnag}
+	crashImages   = match.Literal{Text: `"binary_images"`, When: match.Absolute}
+	crashFrame    = match.Literal{Text: crashKey, When: match.Always, Fits: statesCrash}
+	locationStart = match.Literal{Text: locationKey, When: match.Always, Fits: statesLocation}
+	// dictionaryWord and tableWord open the tables of a profile of OpenTelemetry that has a line for each member.
+	dictionaryWord = match.Literal{Text: `"dictionary":`, When: match.Always, Fits: opensLine}
+	tableWord      = match.Literal{Text: `"mappingTable":`, When: match.Always, Fits: opensLine}
+	number         = match.Literal{Text: "#", After: match.Digit, When: match.Renumbering}
 )
 
 func stopAt(l ...match.Literal) []match.Literal { return l }
@@ -260,3 +264,12 @@ func statesMetric(line []byte, at int) bool {
 
 // statesAddress reports whether an object of Swift's states an address.
 func statesAddress(line []byte, _ int) bool { return bytes.Contains(line, swiftMark) }
+
+// opensLine reports whether a key, whose object or array goes on below, has the line for itself.
+func opensLine(line []byte, at int) bool {
+	if len(scan.TrimLeft(line[:at])) > 0 {
+		return false
+	}
+	end := bytes.TrimRight(line[at:], " \r\n")
+	return end[len(end)-1] == '{' || end[len(end)-1] == '['
+}

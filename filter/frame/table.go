@@ -154,6 +154,7 @@ var formats = [...]Format{
 	{"metrickit", `"offsetIntoBinaryTextSegment"`, 0, "", stopAt(metricFirst, metricKey), readMetricKit, `{"binaryUUID":"4C4C447D-5555-3144-A10B-863C84E8F2C6","offsetIntoBinaryTextSegment":1039,"sampleCount":1}`},
 	{"bugsnag", bugsnagKey, 0, "", stopAt(bugsnagWord), readBugsnag, `{"frameAddress":"0x104f8c40f","machoLoadAddress":"0x104f8c000","machoUUID":"4C4C447D-5555-3144-A10B-863C84E8F2C6"}`},
 	{"kscrash", crashKey, 0, "", stopAt(crashFrame, crashImages), readKSCrash, `"instruction_addr": 4367123784`},
+	{"opentelemetry", locationKey, 0, "", stopAt(locationStart, dictionaryWord, tableWord), readOpenTelemetry, `{"mappingIndex":1,"address":"1402278","attributeIndices":[2]}`},
 	{"perf", "[unknown] (", 0, "", stopAt(unknownWord), readPerfUnknown, "\t           14645 [unknown] (/usr/lib/x.so)"},
 	{"bpftrace", " (/", 0, "", stopAt(pathParen), readBpftrace, "\t55889bb84160 middle+9 (/usr/bin/prog)"},
 	{"addr2line", " 08", 0, addr2lineWord, stopAt(addr2line), readAddr2lineBoard, "Show more call stack info by run: addr2line -e CmBacktrace.axf -a -f 08001ce2 08001dad"},
