@@ -73,6 +73,8 @@ var (
 	bugsnagWord   = match.Literal{Text: bugsnagKey, When: match.Always, Fits: statesBugsnag}
 	crashImages   = match.Literal{Text: `"binary_images"`, When: match.Absolute}
 	crashFrame    = match.Literal{Text: crashKey, When: match.Always, Fits: statesCrash}
+	offsetWord    = match.Literal{Text: offsetStart, After: match.Hex, When: match.Always, Fits: statesPlace}
+	relocatedWord = match.Literal{Text: relocatedPC, After: match.Hex, When: match.Absolute}
 	locationStart = match.Literal{Text: locationKey, When: match.Always, Fits: statesLocation}
 	// dictionaryWord and tableWord open the tables of a profile of OpenTelemetry that has a line for each member.
 	dictionaryWord = match.Literal{Text: `"dictionary":`, When: match.Always, Fits: opensLine}

@@ -125,6 +125,11 @@ var boards = []board{
 			return fmt.Sprintf("[00:00:05.979,000] <err> os: r3/a4:  0x24060000 r12/ip:  0x0003026a r14/lr:  0x%08x\n[00:00:05.979,000] <err> os: Faulting instruction address (r15/pc): 0x%08x\n", ret|1, fault),
 				[]uint64{ret | after, fault}
 		}},
+		// show_regs in U-Boot's arch/arm/lib/interrupts.c.
+		{"U-Boot", func(fault, ret, call uint64) (string, []uint64) {
+			return fmt.Sprintf("data abort\npc : [<%08x>]\t   lr : [<%08x>]\nreloc pc : [<%08x>]\t   lr : [<%08x>]\nsp : 4a27f844  ip : 000031b5\t fp : 00000a01\n", fault, ret|1, fault, ret|1),
+				[]uint64{fault, ret | after}
+		}},
 		// write_registers in PX4's src/systemcmds/hardfault_log/hardfault_log.c.
 		{"PX4", func(fault, ret, call uint64) (string, []uint64) {
 			return fmt.Sprintf(" r8:0x00000000 r9:0x00000000 r10:0x00000003 r11:0x00000000 r12:0x00000000  sp:0x2007d820 lr:0x%08x pc:0x%08x\n", ret|1, fault),
