@@ -101,6 +101,7 @@ var formats = [...]Format{
 	{"esp-idf", ": 0x", 0, "", stopAt(address), readESPRegister, "MEPC    : 0x42007bd6  RA      : 0x42007bd0  SP      : 0x3fc98fa0"},
 	{"esp-idf", " 0x", 0, "", stopAt(address), readESPCaller, "    32 bytes (@ 0x3ffb5f24, Internal) allocated CPU 0 ccount 0x0d22e8d4 caller 0x400d2d1c:0x400d2e60"},
 	{"esp-idf", ":0x", 0, "", stopAt(address), readESPCaller, "freed by 0x400d2d1c:0x400d2e60"},
+	{"esp-idf", " 0x", 0, "", stopAt(address), readESPHome, "[09:29:13.735][E][esp32.crash:295]:   BT0: 0x42023756  (backtrace)"},
 	{"nuttx", " 0x", 0, "backtrace|", stopAt(address), readNuttX, "[    2.340000] [ EMERG] backtrace| 2: 0x08000f1a 0x08001b3c"},
 	{"tf-a", ": 0x", 0, "EL", stopAt(address), readTFA, "1: EL3: 0x4021e98"},
 	{"u-boot", "elr: ", 0, "", stopAt(relocatedAs), readUBoot, "elr: 00000000feaa47bc lr : 00000000feaa895c (reloc)"},

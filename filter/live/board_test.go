@@ -61,6 +61,11 @@ var boards = []board{
 			return fmt.Sprintf("abort() was called at PC 0x%08x on core 0\n\nBacktrace:0x%08x:0x3ffb47e0 0x%08x:0x3ffb47f0\n", ret, fault-3, ret-3),
 				[]uint64{fault, ret | after}
 		}},
+		// crash_handler_log in ESPHome's esphome/components/esp32/crash_handler.cpp.
+		{"ESPHome", func(fault, ret, call uint64) (string, []uint64) {
+			return fmt.Sprintf("[09:29:13.188][E][esp32.crash:330]:   PC:  0x%08X  (fault location)\n[09:29:13.735][E][esp32.crash:295]:   BT0: 0x%08X  (backtrace)\n[09:29:13.803][E][esp32.crash:295]:   BT1: 0x%08X  (backtrace)\n", fault, fault-3, ret-3),
+				[]uint64{fault, fault, ret | after}
+		}},
 		// esp_backtrace_print begins with a caller.
 		{"esp_backtrace_print", func(_, ret, _ uint64) (string, []uint64) {
 			return fmt.Sprintf("Backtrace: 0x%08x:0x3ffb47e0 0x%08x:0x3ffb47f0\n", ret-3, ret-3), []uint64{ret | after, ret | after}
@@ -89,6 +94,11 @@ var boards = []board{
 		{"ESP-IDF", func(fault, ret, call uint64) (string, []uint64) {
 			return fmt.Sprintf("MEPC    : 0x%08x  RA      : 0x%08x  SP      : 0x3fc98fa0\nBacktrace: 0x%08x:0x3fc98fa0 0x%08x:0x3fc98fb0\n", fault, ret, fault, ret),
 				[]uint64{fault, ret | after, fault, ret | after}
+		}},
+		// crash_handler_log in ESPHome's esphome/components/esp32/crash_handler.cpp.
+		{"ESPHome", func(fault, ret, call uint64) (string, []uint64) {
+			return fmt.Sprintf("[09:29:13.188][E][esp32.crash:330]:   PC:  0x%08X  (fault location)\n[09:29:13.735][E][esp32.crash:295]:   BT0: 0x%08X  (backtrace)\n[09:29:13.803][E][esp32.crash:295]:   BT1: 0x%08X  (stack scan)\n", fault, fault, ret),
+				[]uint64{fault, fault, ret | after}
 		}},
 		// esp-backtrace/src/riscv.rs.
 		{"esp-backtrace", func(fault, ret, call uint64) (string, []uint64) {
