@@ -189,11 +189,14 @@ func endsPerf(line []byte, at int) bool {
 	return at > 0 && line[at-1] == ' ' && mayEnd(line, at+len("(inlined)")) && bytes.IndexByte(line[:at], '\t') >= 0
 }
 
-// followsItem reports whether an address after ` @ ` may be that of a numbered item, or of an application of OP-TEE that mappings reads.
+// followsItem reports whether an address after ` @ ` may be that of a numbered item, or of a file of OP-TEE that mappings reads.
 func followsItem(line []byte, at int) bool {
 	end := scan.HexEnd(line, at+len(" @ 0x"))
 	if end < len(line) && !mayEnd(line, end) {
 		return false
+	}
+	if scan.EndsWith(line, 0, at, "TEE load address") {
+		return true
 	}
 	const uuid, group = len("8aaaf201-2450-11e4-abe2-0002a5d5c57b"), len("-0002a5d5c57b")
 	if at >= uuid+len("] ") && line[at-group] == '-' && scan.EndsWith(line, 0, at-uuid, "] ") {
