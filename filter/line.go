@@ -145,6 +145,9 @@ func (f *Filter) readList(t *resolve.Thread, l *parse.Line) {
 		window = mappings.Window
 	}
 	f.window = max(f.window, window)
+	if l.Words().Any(profileWords) && mappings.OpensProfile(words) {
+		f.liner.openProfile(words)
+	}
 	f.tracing = f.tracing || l.Words().Any(tracingWords) && frame.Tracing(words)
 	t.Note(l.Text, l.Words())
 }
@@ -165,7 +168,14 @@ func (f *Filter) readObjects(t *resolve.Thread, l *parse.Line) {
 
 // readImages takes the images of a report that is a JSON object on one line, frames and all. They count for that line.
 func (f *Filter) readImages(t *resolve.Thread, l *parse.Line) bool {
-	if l.Object == nil || !f.resolver.LacksMappings(t) {
+	if l.Object == nil {
+		return false
+	}
+	if p, ok := mappings.WholeProfile(l.Object); ok {
+		t.SetProfile(p)
+		return true
+	}
+	if !f.resolver.LacksMappings(t) {
 		return false
 	}
 	list, ok := mappings.WholeImages(l.Object)
@@ -181,6 +191,7 @@ func (f *Filter) readImages(t *resolve.Thread, l *parse.Line) bool {
 func forgetImages(p *resolve.Process) {
 	p.Space.DropList()
 	p.SetImages(nil)
+	p.SetProfile(nil)
 }
 
 // numbered reports whether words begin like a frame, `#0`, and are neither a headline nor context: what most lines with a frame are.

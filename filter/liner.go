@@ -24,8 +24,9 @@ type liner struct {
 	scans      [match.States]*match.Scan // by the states that they are for
 	state      match.When                // the one that candidates is for
 	reached    progress
-	held       *proving // around this liner
-	ahead      *ahead   // around held or this liner; nil if no frame waits for mappings or a sum
+	held       *proving  // around this liner
+	ahead      *ahead    // around these; nil if no frame waits for mappings or a sum
+	profiles   *profiles // around held; nil before the first profile
 	tails      knownJava
 	native     match.When // the state without frames of Java
 	traces     *traces    // around these; nil if there are no maps of names of Java
@@ -104,12 +105,15 @@ func (l *liner) afterTraces() stream.Liner {
 	if l.ahead != nil {
 		return l.ahead
 	}
+	if l.profiles != nil {
+		return l.profiles
+	}
 	return l.held
 }
 
 // holding reports whether lines are held back.
 func (l *liner) holding() bool {
-	return l.traces != nil && l.traces.holding() || l.ahead != nil && l.ahead.holding() || l.held.holding()
+	return l.traces != nil && l.traces.holding() || l.ahead != nil && l.ahead.holding() || l.profiles != nil && l.profiles.holding() || l.held.holding()
 }
 
 // next is the number of the next line of the log, after those that are held back.
@@ -121,6 +125,9 @@ func (l *liner) next() int {
 	n += len(l.held.lines)
 	if l.ahead != nil {
 		n += len(l.ahead.lines)
+	}
+	if l.profiles != nil {
+		n += len(l.profiles.lines)
 	}
 	return n
 }

@@ -40,8 +40,8 @@ func (w *twoLines) awaits() bool { return len(w.open) > 0 }
 // drop ends all that is open.
 func (w *twoLines) drop() { clear(w.open) }
 
-// candidate returns the first line of b if it may open such a frame, or end one that is open, nil if not. What begins with a number sign, a tab or
-// markup is a frame of another format, most often one that is known: that costs nothing.
+// candidate returns the first line of b if it may open such a frame, or end one that is open, nil if not. What begins with a number sign, markup, or
+// a tab that no quote follows, is a frame of another format, most often one that is known: that costs nothing.
 func (w *twoLines) candidate(b []byte) []byte {
 	waits := w.awaits()
 	if !waits {
@@ -49,8 +49,16 @@ func (w *twoLines) candidate(b []byte) []byte {
 		for i < len(b) && b[i] == ' ' {
 			i++
 		}
-		if i == len(b) || b[i] == '#' || b[i] == '\t' || bytes.HasPrefix(b, parse.OpenBraces) {
+		if i == len(b) || b[i] == '#' || bytes.HasPrefix(b, parse.OpenBraces) {
 			return nil
+		}
+		if b[i] == '\t' {
+			for i < len(b) && b[i] == '\t' {
+				i++
+			}
+			if i == len(b) || b[i] != '"' {
+				return nil
+			}
 		}
 	}
 	line := b

@@ -53,6 +53,29 @@ func showReading(w io.Writer, reading func() (files, of int64, done bool), over 
 	}
 }
 
+// placesOption is the option that has the places.
+const placesOption = "locate.Symbols"
+
+// listening returns why a server cannot listen, and what can be done.
+func listening(err error) error {
+	if of, ok := errors.AsType[*net.OpError](err); ok {
+		err = of.Err
+	}
+	if cause, ok := errors.AsType[*os.SyscallError](err); ok {
+		err = cause.Err
+	}
+	if wrong, ok := errors.AsType[*net.AddrError](err); ok {
+		return fmt.Errorf("%s: want an address and a port, such as 127.0.0.1:8002 or :8002", wrong.Err)
+	}
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return fmt.Errorf("%w by another program: --listen 127.0.0.1:0 takes a port that is free", err)
+	case errors.Is(err, os.ErrPermission):
+		return fmt.Errorf("%w: ports from 1024 on need none", err)
+	}
+	return err
+}
+
 // serveCommand is `qss-filter serve DIR ...`.
 func serveCommand(fs *cli.Flags) cli.Run {
 	s := newSymbols()
@@ -61,16 +84,20 @@ func serveCommand(fs *cli.Flags) cli.Run {
 	symbolFlags(fs, s)
 	return func() (int, error) {
 		places := fs.Args()
+		named := len(s.Files.Symbols) > 0
 		s.Files.Symbols = append(s.Files.Symbols, places...)
 		s.Servers.Wait, s.Servers.Via, s.Servers.MaxCache = servePatience, serve.NewVia(), serveCache
 		finder, end, err := s.Finder()
 		if err != nil {
+			if wrong, ok := errors.AsType[*symsrc.OptionError](err); ok && wrong.Option == placesOption && !named {
+				err = wrong.Err // of a place, which stands behind no flag
+			}
 			return cli.Usage, err
 		}
 		defer end()
 		on, err := net.Listen("tcp", address)
 		if err != nil {
-			return cli.Failed, err
+			return cli.Failed, fmt.Errorf("--listen %s: %w", address, listening(err))
 		}
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 		defer stop()
@@ -92,7 +119,7 @@ func serveCommand(fs *cli.Flags) cli.Run {
 			close(over)
 			shown.Wait()
 			if ctx.Err() == nil {
-				complain("the places are searched, in %v", time.Since(began).Round(time.Millisecond))
+				complain("the places are searched, in %v; files that come later count from the next start on", time.Since(began).Round(time.Millisecond))
 			}
 		}()
 		if err := serve.New(o).Run(ctx, on); err != nil && !errors.Is(err, net.ErrClosed) {

@@ -1,6 +1,8 @@
 package command
 
 import (
+	"net"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -33,4 +35,21 @@ func TestShowReading(t *testing.T) {
 			t.Errorf("%q", out.String())
 		}
 	})
+}
+
+// TestListening says what can be done where a server cannot listen.
+func TestListening(t *testing.T) {
+	on, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer on.Close()
+	_, err = net.Listen("tcp", on.Addr().String())
+	if got := listening(err).Error(); !strings.HasSuffix(got, " by another program: --listen 127.0.0.1:0 takes a port that is free") && runtime.GOOS != "windows" {
+		t.Error(got)
+	}
+	_, err = net.Listen("tcp", "8002")
+	if got, want := listening(err).Error(), "missing port in address: want an address and a port, such as 127.0.0.1:8002 or :8002"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
 }

@@ -229,7 +229,7 @@ func (c *config) filterOptions() (o filter.Options, end func(), err error) {
 		c.llvm.Color, c.llvm.Errors, c.llvm.ErrorColor = llvmColor(c.out, c.style.color), os.Stderr, llvmColor(os.Stderr, "auto")
 	} else {
 		if c.live() {
-			c.symbols.Files.Wait, c.symbols.Files.After = treeWait, defaultAfter
+			c.symbols.Files.Wait, c.symbols.Files.After = liveWait, defaultAfter
 			if s := &c.symbols.Servers; s.Wait == 0 {
 				s.Wait, s.After = liveWait, defaultAfter
 			}
@@ -260,11 +260,10 @@ func (c *config) filterOptions() (o filter.Options, end func(), err error) {
 	return o, end, nil
 }
 
-// A log that is being written waits for servers no longer than liveWait in all, and for files that are looked for here no longer than
-// treeWait: what comes later names later frames, and those of the next run, for which the end of this one waits for up to defaultAfter.
+// A log that is being written waits for servers, and for files that are looked for here, no longer than liveWait in all each: what comes later
+// names later frames, and those of the next run, for which the end of this one waits for up to defaultAfter.
 const (
 	liveWait     = 50 * time.Millisecond
-	treeWait     = 250 * time.Millisecond
 	defaultAfter = 10 * time.Second
 )
 

@@ -99,13 +99,18 @@ func namesLine(text []byte) bool {
 }
 
 // MayOpenHostFrame reports, at little cost, whether a line may have a text of which OpensHostFrame is true.
-func MayOpenHostFrame(line []byte) bool { return bytes.Contains(line, hostFrame) || opensMetric(line) }
+func MayOpenHostFrame(line []byte) bool {
+	return bytes.Contains(line, hostFrame) || opensMetric(line) || opensLocation(line)
+}
 
 // OpensHostFrame returns where a frame begins and ends in a text whose module stands on the writer's next line. ok is false if there is none.
 func OpensHostFrame(text []byte) (at Span, ok bool) {
 	text = bytes.TrimRight(text, " ")
 	if opensMetric(text) {
 		return metricOpening(text)
+	}
+	if opensLocation(text) {
+		return locationOpening(text)
 	}
 	if len(text) == 0 || text[len(text)-1] != ']' || !bytes.Contains(text, hostFrame) {
 		return at, false
@@ -122,13 +127,13 @@ func OpensHostFrame(text []byte) (at Span, ok bool) {
 
 // MayCloseHostFrame is MayOpenHostFrame for ClosesHostFrame.
 func MayCloseHostFrame(line []byte) bool {
-	return bytes.Contains(line, secondLine) || bytes.Contains(line, metricMark)
+	return bytes.Contains(line, secondLine) || bytes.Contains(line, metricMark) || bytes.Contains(line, addressKey)
 }
 
 // ClosesHostFrame returns where ` in MODULE`, which may be missing, or the offset begins in the second line of such a frame. ok is false if it
 // is none.
 func ClosesHostFrame(text []byte) (at int, ok bool) {
-	if at = scan.Spaces(text, 0); bytes.HasPrefix(text[at:], metricMark) {
+	if at = scan.Spaces(text, 0); bytes.HasPrefix(text[at:], metricMark) || bytes.HasPrefix(text[at:], addressKey) {
 		return at, true
 	}
 	if !bytes.HasPrefix(text, secondLine) {

@@ -115,12 +115,64 @@ func readESPRegister(s *Search, line []byte, at, from int, f *Frame) bool {
 	}
 	for _, r := range espRegisters {
 		start := at - len(r.name)
-		if start >= from && scan.Has(line, start, r.name) && scan.WordStart(line, from, start) {
+		if start >= from && scan.Has(line, start, r.name) && boardStart(line, from, start) {
 			*f = Frame{Whole: span(start, end), Addr: span(num, end), Off: span(num, end), Offset: pc, Base: Absolute, Machines: r.machine,
 				Convention: r.convention, Later: true}
 			f.answer(s, line, end)
 			return true
 		}
+	}
+	return false
+}
+
+// boardStart reports whether a console's word can begin at the place: ESPHome's monitor writes the time right before it, `[08:34:28]MEPC`.
+func boardStart(line []byte, from, at int) bool {
+	return scan.WordStart(line, from, at) || line[at-1] == ']'
+}
+
+// homeParts are what ESPHome's report of a crash has around an address: before and after it.
+var homeParts = [...]struct{ before, after string }{{"PC:", "(fault location)"}, {"BT", "(backtrace)"}, {"BT", "(stack scan)"}}
+
+// readESPHome reads an address of ESPHome's report of a crash, which it logs after the next start; `0x` stands at line[at]:
+//
+//	[09:29:13.188][E][esp32.crash:330]:   PC:  0x42023756  (fault location)
+//	[09:29:13.735][E][esp32.crash:295]:   BT0: 0x42023756  (backtrace)
+//	[09:29:13.872][E][esp32.crash:295]:   BT2: 0x42007868  (stack scan)
+//
+// (crash_handler_log in its components/esp32/crash_handler.cpp.) On Xtensa 3 was taken from all of the backtrace; on RISC-V its first one is
+// that of the fault, and the others are return addresses.
+func readESPHome(s *Search, line []byte, at, from int, f *Frame) bool {
+	pc, end, ok := boardAddress(line, at)
+	if !ok {
+		return false
+	}
+	after := scan.Spaces(line, end)
+	before := scan.BackSpaces(line, from, at)
+	for i, p := range homeParts {
+		if after == end || !scan.Has(line, after, p.after) || before == from || line[before-1] != ':' {
+			continue
+		}
+		digits := scan.BackDigits(line, from, before-1)
+		start := digits - len(p.before)
+		if i == 0 {
+			start = before - len(p.before)
+		} else if digits == before-1 {
+			return false
+		}
+		if start < from || !scan.Has(line, start, p.before) || !boardStart(line, from, start) {
+			return false
+		}
+		end = after + len(p.after)
+		*f = Frame{Whole: span(start, end), Addr: span(at, at+len("0x42023756")), Off: span(at, at+len("0x42023756")), Offset: pc, Base: Absolute,
+			Machines: Xtensa | RISCV, Convention: Traced}
+		switch {
+		case i == 0:
+			f.Convention = Exact
+		case string(line[digits:before-1]) == "0":
+			f.Convention = TracedFirst
+		}
+		f.answer(s, line, end)
+		return true
 	}
 	return false
 }
@@ -149,7 +201,7 @@ func readBoardWord(s *Search, line []byte, at, from int, f *Frame) bool {
 	}
 	for _, r := range boardWords {
 		start := at - len("=") - len(r.name)
-		if start < from || !scan.Has(line, start, r.name) || !scan.WordStart(line, from, start) {
+		if start < from || !scan.Has(line, start, r.name) || !boardStart(line, from, start) {
 			continue
 		}
 		if r.name == "PC" {

@@ -47,6 +47,8 @@ const (
 	FromSymbol
 	// Absolute is an address of the process: the frame names no module, or one that is not to be trusted.
 	Absolute
+	// InMapping is an address of a profile, in the mapping with the number Frame.ImageIndex in it, which says where that is in its file.
+	InMapping
 )
 
 // Convention says what an emitter prints for the frames of a stack.

@@ -1,6 +1,11 @@
 package frame
 
-import "qss-filter/filter/scan"
+import (
+	"bytes"
+
+	"qss-filter/filter/scan"
+	"qss-filter/symsrc"
+)
 
 // readHsErr reads the native frames of Java's hs_err reports; `+` stands at line[plus]:
 //
@@ -40,4 +45,50 @@ func readHsErr(s *Search, line []byte, plus, from int, f *Frame) bool {
 		f.Whole.End = limit
 	}
 	return true
+}
+
+// offsetStart begins the place of a value in a library, whose function is not known to the dynamic linker.
+const offsetStart = "<offset 0x"
+
+// readHsErrPlace reads what hs_err says of a register or a slot of the stack that holds an address of a library; offsetStart stands at line[at]:
+//
+//	RBP=0x00007fa55fd582d2: <offset 0x952d2> in /usr/lib/libGL.so.1 at 0x00007fa55fcc3000
+//	stack at sp + 1 slots: 0x00007f13f7ad58b1: <offset 0x0000000000ed58b1> in /usr/lib/jvm/lib/server/libjvm.so at 0x00007f13f6c00000
+//
+// (os::find in HotSpot's os_linux.cpp.) The offset counts from where the library begins. Most are return addresses: the machine code decides.
+func readHsErrPlace(s *Search, line []byte, at, from int, f *Frame) bool {
+	num := at + len(offsetStart) - len("0x")
+	off, e, ok := scan.Address(line, num)
+	if !ok || !placesHsErr(line, e) {
+		return false
+	}
+	module := e + len("> in ")
+	end := module + bytes.Index(line[module:min(len(line), module+maxModule)], atHexWord)
+	if end <= module || !s.spend(end-module) {
+		return false
+	}
+	base, baseEnd, ok := scan.Address(line, end+len(atHexWord)-len("0x"))
+	low := max(from, at-len("0x00007fa55fd582d2: "))
+	addr := low + s.lastIndex(line[low:at], hexPrefix)
+	if !ok || addr < low {
+		return false
+	}
+	v, addrEnd, ok := scan.Address(line, addr)
+	if !ok || !scan.Has(line, addrEnd, ": ") || addrEnd+len(": ") != at || v-base != off {
+		return false
+	}
+	*f = Frame{Whole: span(addr, baseEnd), Addr: span(addr, addrEnd), Module: span(module, end), Off: span(num, e), Offset: off, Space: symsrc.InImage}
+	f.answer(s, line, baseEnd)
+	return f.Done || scan.LineEnd(line, baseEnd)
+}
+
+// atHexWord stands before the address at which a library begins.
+var atHexWord = []byte(" at 0x")
+
+// placesHsErr reports whether the path of a library follows the end of an offset.
+func placesHsErr(line []byte, end int) bool { return scan.Has(line, end, "> in /") }
+
+// statesPlace reports whether an offset is followed by the path of a library.
+func statesPlace(line []byte, at int) bool {
+	return placesHsErr(line, scan.HexEnd(line, at+len(offsetStart)))
 }

@@ -65,15 +65,21 @@ var (
 	// uncaught is after a place in a script.
 	uncaught = match.Literal{Text: uncaughtWord, When: match.Always, Fits: func(line []byte, at int) bool { _, _, ok := consolePlace(line, at); return ok }}
 	// plusDecimal is before the distance from where a function or an image begins, in frames of Darwin.
-	plusDecimal = match.Literal{Text: "+ ", After: match.Digit, When: match.Always, Fits: endsDistance}
-	missingWord = match.Literal{Text: " (Missing UUID ", After: match.Hex, When: match.Always}
-	imageKey    = match.Literal{Text: `"imageOffset":`, When: match.Absolute}
-	metricFirst = match.Literal{Text: `"binaryUUID"`, When: match.Always, Fits: statesMetric}
-	metricKey   = match.Literal{Text: `"offsetIntoBinaryText`, When: match.Always, Fits: statesOffset}
-	bugsnagWord = match.Literal{Text: bugsnagKey, When: match.Always, Fits: statesBugsnag}
-	crashImages = match.Literal{Text: `"binary_images"`, When: match.Absolute}
-	crashFrame  = match.Literal{Text: crashKey, When: match.Always, Fits: statesCrash}
-	number      = match.Literal{Text: "#", After: match.Digit, When: match.Renumbering}
+	plusDecimal   = match.Literal{Text: "+ ", After: match.Digit, When: match.Always, Fits: endsDistance}
+	missingWord   = match.Literal{Text: " (Missing UUID ", After: match.Hex, When: match.Always}
+	imageKey      = match.Literal{Text: `"imageOffset":`, When: match.Absolute}
+	metricFirst   = match.Literal{Text: `"binaryUUID"`, When: match.Always, Fits: statesMetric}
+	metricKey     = match.Literal{Text: `"offsetIntoBinaryText`, When: match.Always, Fits: statesOffset}
+	bugsnagWord   = match.Literal{Text: bugsnagKey, When: match.Always, Fits: statesBugsnag}
+	crashImages   = match.Literal{Text: `"binary_images"`, When: match.Absolute}
+	crashFrame    = match.Literal{Text: crashKey, When: match.Always, Fits: statesCrash}
+	offsetWord    = match.Literal{Text: offsetStart, After: match.Hex, When: match.Always, Fits: statesPlace}
+	relocatedWord = match.Literal{Text: relocatedPC, After: match.Hex, When: match.Absolute}
+	locationStart = match.Literal{Text: locationKey, When: match.Always, Fits: statesLocation}
+	// dictionaryWord and tableWord open the tables of a profile of OpenTelemetry that has a line for each member.
+	dictionaryWord = match.Literal{Text: `"dictionary":`, When: match.Always, Fits: opensLine}
+	tableWord      = match.Literal{Text: `"mappingTable":`, When: match.Always, Fits: opensLine}
+	number         = match.Literal{Text: "#", After: match.Digit, When: match.Renumbering}
 )
 
 func stopAt(l ...match.Literal) []match.Literal { return l }
@@ -183,11 +189,14 @@ func endsPerf(line []byte, at int) bool {
 	return at > 0 && line[at-1] == ' ' && mayEnd(line, at+len("(inlined)")) && bytes.IndexByte(line[:at], '\t') >= 0
 }
 
-// followsItem reports whether an address after ` @ ` may be that of a numbered item, or of an application of OP-TEE that mappings reads.
+// followsItem reports whether an address after ` @ ` may be that of a numbered item, or of a file of OP-TEE that mappings reads.
 func followsItem(line []byte, at int) bool {
 	end := scan.HexEnd(line, at+len(" @ 0x"))
 	if end < len(line) && !mayEnd(line, end) {
 		return false
+	}
+	if scan.EndsWith(line, 0, at, "TEE load address") {
+		return true
 	}
 	const uuid, group = len("8aaaf201-2450-11e4-abe2-0002a5d5c57b"), len("-0002a5d5c57b")
 	if at >= uuid+len("] ") && line[at-group] == '-' && scan.EndsWith(line, 0, at-uuid, "] ") {
@@ -260,3 +269,12 @@ func statesMetric(line []byte, at int) bool {
 
 // statesAddress reports whether an object of Swift's states an address.
 func statesAddress(line []byte, _ int) bool { return bytes.Contains(line, swiftMark) }
+
+// opensLine reports whether a key, whose object or array goes on below, has the line for itself.
+func opensLine(line []byte, at int) bool {
+	if len(scan.TrimLeft(line[:at])) > 0 {
+		return false
+	}
+	end := bytes.TrimRight(line[at:], " \r\n")
+	return end[len(end)-1] == '{' || end[len(end)-1] == '['
+}

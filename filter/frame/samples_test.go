@@ -52,7 +52,7 @@ func describe(line []byte, f *Frame) string {
 	space := [...]string{symsrc.Linked: "linked", symsrc.InFile: "inFile", symsrc.InImage: "inImage", symsrc.InText: "inText", symsrc.Fixed: "fixed",
 		symsrc.InFileOrLinked: "inFileOrLinked", symsrc.InFileOrFixed: "inFileOrFixed", symsrc.InScript: "inScript"}[f.Space]
 	if f.Base != InModule && f.Space != symsrc.InFileOrFixed {
-		space = [...]string{FromSymbol: "fromSymbol", Absolute: "absolute"}[f.Base]
+		space = [...]string{FromSymbol: "fromSymbol", Absolute: "absolute", InMapping: "inMapping"}[f.Base]
 	}
 	convention := [...]string{Unsaid: "unsaid", Moved: "moved", Raw: "raw", RawButFirst: "rawButFirst", UnsaidButFirst: "unsaidButFirst", Exact: "exact", OneLess: "oneLess", Either: "either",
 		Sanitizers: "sanitizers", Strace: "strace", Listed: "listed", Traced: "traced", TracedFirst: "tracedFirst", Returning: "returning", Branching: "branching", Darwin: "darwin"}[f.Convention]

@@ -6,12 +6,15 @@ import (
 	"qss-filter/filter/scan"
 )
 
+// relocatedPC begins the line of U-Boot for 32-bit ARM with the registers from which it has taken how far it has moved itself.
+const relocatedPC = "reloc pc : [<"
+
 // ubootRegisters are the registers with a place in the code that U-Boot prints at an exception, by what stands before their digits.
 var ubootRegisters = [...]struct {
 	name       string
 	machine    Machines
 	convention Convention
-}{{"elr: ", AArch64, Exact}, {"EPC: ", RISCV, Exact}, {"lr : ", AArch64, Returning}, {"RA: ", RISCV, Returning}}
+}{{relocatedPC, ARM, Exact}, {"lr : [<", ARM, Branching}, {"elr: ", AArch64, Exact}, {"EPC: ", RISCV, Exact}, {"lr : ", AArch64, Returning}, {"RA: ", RISCV, Returning}}
 
 // relocatedEnds say that U-Boot has taken from the registers of a line how far it has moved itself.
 var relocatedEnds = [...][]byte{[]byte(" (reloc)"), []byte(" reloc adjusted")}
@@ -20,8 +23,9 @@ var relocatedEnds = [...][]byte{[]byte(" (reloc)"), []byte(" reloc adjusted")}
 //
 //	elr: 00000000feaa47bc lr : 00000000feaa895c (reloc)
 //	EPC: 0000000080001234 RA: 0000000080001230 reloc adjusted
+//	reloc pc : [<c01414ad>]	   lr : [<c01414ad>]
 //
-// (show_regs in its arch/arm/lib/interrupts_64.c, and _exit_trap in arch/riscv/lib/interrupts.c.) The other lines with these
+// (show_regs in its arch/arm/lib/interrupts_64.c and interrupts.c, and _exit_trap in arch/riscv/lib/interrupts.c.) The other lines with these
 // registers have the addresses in memory, where the file has other code.
 func readUBoot(s *Search, line []byte, at, from int, f *Frame) bool {
 	for _, r := range ubootRegisters {
@@ -33,7 +37,11 @@ func readUBoot(s *Search, line []byte, at, from int, f *Frame) bool {
 		if !ok || end-start != len("00000000feaa47bc") && end-start != len("80001234") || !relocated(line) {
 			return false
 		}
-		*f = Frame{Whole: span(at, end), Addr: span(start, end), Off: span(start, end), Offset: addr, Base: Absolute, Machines: r.machine, Convention: r.convention}
+		digits := end
+		if scan.Has(line, end, ">]") {
+			end += len(">]")
+		}
+		*f = Frame{Whole: span(at, end), Addr: span(start, digits), Off: span(start, digits), Offset: addr, Base: Absolute, Machines: r.machine, Convention: r.convention}
 		f.answer(s, line, end)
 		return true
 	}
@@ -43,5 +51,5 @@ func readUBoot(s *Search, line []byte, at, from int, f *Frame) bool {
 // relocated reports whether U-Boot has taken from the registers of a line how far it has moved itself.
 func relocated(line []byte) bool {
 	line = bytes.TrimRight(line, " \t\r")
-	return bytes.HasSuffix(line, relocatedEnds[0]) || bytes.HasSuffix(line, relocatedEnds[1])
+	return bytes.Contains(line, []byte(relocatedPC)) || bytes.HasSuffix(line, relocatedEnds[0]) || bytes.HasSuffix(line, relocatedEnds[1])
 }

@@ -61,6 +61,11 @@ var boards = []board{
 			return fmt.Sprintf("abort() was called at PC 0x%08x on core 0\n\nBacktrace:0x%08x:0x3ffb47e0 0x%08x:0x3ffb47f0\n", ret, fault-3, ret-3),
 				[]uint64{fault, ret | after}
 		}},
+		// crash_handler_log in ESPHome's esphome/components/esp32/crash_handler.cpp.
+		{"ESPHome", func(fault, ret, call uint64) (string, []uint64) {
+			return fmt.Sprintf("[09:29:13.188][E][esp32.crash:330]:   PC:  0x%08X  (fault location)\n[09:29:13.735][E][esp32.crash:295]:   BT0: 0x%08X  (backtrace)\n[09:29:13.803][E][esp32.crash:295]:   BT1: 0x%08X  (backtrace)\n", fault, fault-3, ret-3),
+				[]uint64{fault, fault, ret | after}
+		}},
 		// esp_backtrace_print begins with a caller.
 		{"esp_backtrace_print", func(_, ret, _ uint64) (string, []uint64) {
 			return fmt.Sprintf("Backtrace: 0x%08x:0x3ffb47e0 0x%08x:0x3ffb47f0\n", ret-3, ret-3), []uint64{ret | after, ret | after}
@@ -89,6 +94,11 @@ var boards = []board{
 		{"ESP-IDF", func(fault, ret, call uint64) (string, []uint64) {
 			return fmt.Sprintf("MEPC    : 0x%08x  RA      : 0x%08x  SP      : 0x3fc98fa0\nBacktrace: 0x%08x:0x3fc98fa0 0x%08x:0x3fc98fb0\n", fault, ret, fault, ret),
 				[]uint64{fault, ret | after, fault, ret | after}
+		}},
+		// crash_handler_log in ESPHome's esphome/components/esp32/crash_handler.cpp.
+		{"ESPHome", func(fault, ret, call uint64) (string, []uint64) {
+			return fmt.Sprintf("[09:29:13.188][E][esp32.crash:330]:   PC:  0x%08X  (fault location)\n[09:29:13.735][E][esp32.crash:295]:   BT0: 0x%08X  (backtrace)\n[09:29:13.803][E][esp32.crash:295]:   BT1: 0x%08X  (stack scan)\n", fault, fault, ret),
+				[]uint64{fault, fault, ret | after}
 		}},
 		// esp-backtrace/src/riscv.rs.
 		{"esp-backtrace", func(fault, ret, call uint64) (string, []uint64) {
@@ -124,6 +134,11 @@ var boards = []board{
 		{"Zephyr", func(fault, ret, call uint64) (string, []uint64) {
 			return fmt.Sprintf("[00:00:05.979,000] <err> os: r3/a4:  0x24060000 r12/ip:  0x0003026a r14/lr:  0x%08x\n[00:00:05.979,000] <err> os: Faulting instruction address (r15/pc): 0x%08x\n", ret|1, fault),
 				[]uint64{ret | after, fault}
+		}},
+		// show_regs in U-Boot's arch/arm/lib/interrupts.c.
+		{"U-Boot", func(fault, ret, call uint64) (string, []uint64) {
+			return fmt.Sprintf("data abort\npc : [<%08x>]\t   lr : [<%08x>]\nreloc pc : [<%08x>]\t   lr : [<%08x>]\nsp : 4a27f844  ip : 000031b5\t fp : 00000a01\n", fault, ret|1, fault, ret|1),
+				[]uint64{fault, ret | after}
 		}},
 		// write_registers in PX4's src/systemcmds/hardfault_log/hardfault_log.c.
 		{"PX4", func(fault, ret, call uint64) (string, []uint64) {

@@ -13,7 +13,7 @@ import (
 	"qss-filter/filter"
 )
 
-// TestFirmware compares frames of EDK2's firmware and of an application of OP-TEE, whose files are linked to address 0, with llvm-symbolizer.
+// TestFirmware compares frames of EDK2's firmware, and of OP-TEE's core and an application of it, whose files are linked to address 0, with llvm-symbolizer.
 func TestFirmware(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the program is one of x86-64")
@@ -34,6 +34,9 @@ func TestFirmware(t *testing.T) {
 		}, true},
 		{id + ".elf", fmt.Sprintf("E/LD:  Status of TA %s\nE/LD:   [0] %[1]s @ %#x\nE/LD:  Call stack:\n", id, base), func(at uint64) string {
 			return fmt.Sprintf("E/LD:   0x%016x", base+at)
+		}, false},
+		{"tee.elf", fmt.Sprintf("E/TC:0 0 Panic at core/kernel/assert.c:28 <_assert_break>\nE/TC:0 0 TEE load address @ %#x\nE/TC:0 0 Call stack:\n", base), func(at uint64) string {
+			return fmt.Sprintf("E/TC:0 0  0x%08x", base+at)
 		}, false},
 	} {
 		t.Run(c.file, func(t *testing.T) {

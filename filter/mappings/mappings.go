@@ -24,7 +24,7 @@ const (
 	JSON                        // objects of JSON
 	Images                      // images below the stacks of swift-backtrace
 	AppleImages                 // images below the stacks of Apple's reports
-	TrustedImages               // those of a trusted application of OP-TEE
+	TrustedImages               // those of OP-TEE's core, or of a trusted application
 )
 
 // Mapping is what one line of a list says. Its slices share the line's memory, but for a Path that was written with escapes.
@@ -60,6 +60,9 @@ func Parse(text []byte) (m Mapping, ok bool) {
 		return m, false
 	}
 	if m, ok = trusted(text); ok {
+		return m, true
+	}
+	if m, ok = core(text); ok {
 		return m, true
 	}
 	s := &fields{bytes.TrimPrefix(text, fault)}

@@ -13,6 +13,25 @@ var loader = []byte("/LD:")
 // maxTrusted is how much memory is taken for that of an application: the line does not say how much it has.
 const maxTrusted = 16 << 20
 
+// coreWord is in the line that says where OP-TEE's core is, whose file is coreFile.
+var coreWord, coreFile = []byte("TEE load address @ "), []byte("tee.elf")
+
+// core reads where OP-TEE's core is, above its call stack (print_kernel_stack in its core/arch/arm/kernel/unwind_arm64.c):
+//
+//	E/TC:0 0 TEE load address @ 0xe100000
+func core(text []byte) (m Mapping, ok bool) {
+	i := bytes.Index(text, coreWord)
+	if i < 0 || len(bytes.Trim(text[:i], "EITC/: ?0123456789")) > 0 {
+		return m, false
+	}
+	addr, end, ok := scan.Address(text, i+len(coreWord))
+	if !ok || end != len(text) {
+		return m, false
+	}
+	m = Mapping{Format: TrustedImages, Start: addr, Space: symsrc.InImage, Mode: "rx", Path: coreFile}
+	return m.until(addr + maxTrusted)
+}
+
 // trusted reads a file of a trusted application of OP-TEE (ta_elf_print_mappings in its ldelf/ta_elf.c), and where its address 0 is:
 //
 //	E/LD:   [0] 8aaaf201-2450-11e4-abe2-0002a5d5c57b @ 0x40010000

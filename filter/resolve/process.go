@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"qss-filter/ctxstate"
+	"qss-filter/filter/mappings"
 	"qss-filter/filter/match"
 	"qss-filter/filter/prefix"
 	"qss-filter/symsrc"
@@ -32,6 +33,8 @@ type Process struct {
 	begins []beginning
 	// images are modules by their numbers in a list of images, of a report in JSON whose frames name them so.
 	images []symsrc.Module
+	// profile is that whose locations the frames at hand are, nil for none.
+	profile *mappings.Profile
 	// loaded are the names of those that stand below the frames of their modules.
 	loaded []string
 	// reported is set after the headline of a crash report, until the report names the process.
@@ -283,6 +286,9 @@ func (o *Processes) addBuildID(p *Process, name string, id symsrc.BuildID) {
 
 // SetImages sets the modules by their numbers in a list of images.
 func (p *Process) SetImages(images []symsrc.Module) { p.images = images }
+
+// SetProfile sets the profile whose locations the next frames are, nil for none.
+func (p *Process) SetProfile(of *mappings.Profile) { p.profile = of }
 
 // AddLoaded notes the build IDs of modules whose frames stand above them, by the names of their files, until DropLoaded.
 func (o *Processes) AddLoaded(p *Process, name string, id symsrc.BuildID) {

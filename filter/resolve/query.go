@@ -84,6 +84,13 @@ func (s *queries) under(t *Thread, text []byte, fr *parse.Frame, rule Rule) (q q
 	if fr.Space == symsrc.InFileOrFixed || fr.Space == symsrc.Fixed && len(fr.ModuleText) > 0 && t.Space.Empty() && s.lists.preload == nil && s.lists.running == nil {
 		return query{mod: s.module(t, fr), off: fr.Offset, kind: kind, space: fr.Space, Rule: rule}, true, false
 	}
+	if fr.Base == frame.InMapping {
+		m, off, space, ok := t.profile.At(fr.ImageIndex-1, fr.Offset)
+		if !ok {
+			return q, false, false
+		}
+		return query{mod: s.memo.module([]byte(m.Name), m.BuildID), off: off, kind: kind, space: space, Rule: rule}, true, false
+	}
 	if m, off, ok := s.beside(t.Process, fr); ok {
 		return query{mod: m, off: off, kind: kind, Rule: rule}, true, false
 	}

@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -128,9 +129,13 @@ func New(o Options) (*Locator, error) {
 		memo: make(map[symsrc.Module]*remembered),
 	}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
-	l.symbols = newLazyIndex(trees{dirs: o.Symbols, cacheDir: o.CacheDir, problem: l.opt.OnProblem})
-	l.nearby = newLazyIndex(trees{dirs: o.Nearby, cacheDir: o.CacheDir, problem: func(string) {}})
-	l.rootTree = newLazyIndex(trees{dirs: o.Rootfs, isRoot: true, cacheDir: o.CacheDir, problem: l.opt.OnProblem})
+	workers := 0
+	if o.Wait > 0 { // a core is left to those who do not wait
+		workers = max(1, runtime.GOMAXPROCS(0)-1)
+	}
+	l.symbols = newLazyIndex(trees{dirs: o.Symbols, cacheDir: o.CacheDir, problem: l.opt.OnProblem, workers: workers})
+	l.nearby = newLazyIndex(trees{dirs: o.Nearby, cacheDir: o.CacheDir, problem: func(string) {}, workers: workers})
+	l.rootTree = newLazyIndex(trees{dirs: o.Rootfs, isRoot: true, cacheDir: o.CacheDir, problem: l.opt.OnProblem, workers: workers})
 	for _, path := range o.IDsTxt {
 		f, err := openRegular(path, true)
 		if err != nil {
