@@ -157,3 +157,66 @@ func TestFixed(t *testing.T) {
 		}
 	}
 }
+
+// fixedFortran is a program that writes by way of a null pointer in a function that is called by others.
+const fixedFortran = `
+module places
+contains
+  subroutine store(a, n)
+    integer, intent(in) :: n
+    integer, pointer :: a(:)
+    a(n) = 5
+    print *, a(n)
+  end subroutine
+  integer function twice(n)
+    integer, intent(in) :: n
+    integer, pointer :: a(:)
+    nullify(a)
+    call store(a, n)
+    twice = 2 * n
+  end function
+end module
+program fixed
+  use places
+  print *, twice(command_argument_count() + 3)
+end program
+`
+
+// TestFixedFortran runs a stripped program of gfortran at a fixed address behind --: its runtime prints addresses in calls, and the exact one of
+// the fault. All frames of the program have the names and the lines that addr2line has for them.
+func TestFixedFortran(t *testing.T) {
+	dir := t.TempDir()
+	source, program := filepath.Join(dir, "fixed.f90"), filepath.Join(dir, "fixed")
+	if err := os.WriteFile(source, []byte(fixedFortran), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, argv := range [][]string{
+		{"gfortran", "-g", "-O1", "-fno-inline", "-fbacktrace", "-no-pie", "-fno-pie", "-o", program, source},
+		{"objcopy", "--only-keep-debug", program, program + ".debug"},
+		{"strip", "-s", program},
+	} {
+		cmd := exec.Command(argv[0], argv[1:]...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Skipf("%s: %v\n%s", argv[0], err, out)
+		}
+	}
+	out, _ := exec.Command("qss-filter", "--no-config", "--no-cache", "--symbols", dir, "--", program).CombinedOutput()
+	frames := regexp.MustCompile(`(?m)^#\d+  0x([0-9a-f]{1,8}) in (\w+) ?(\S*)$`).FindAllStringSubmatch(string(out), -1)
+	var names []string
+	for _, m := range frames {
+		want, err := exec.Command("addr2line", "-f", "-e", program+".debug", m[1]).Output()
+		if err != nil {
+			t.Skipf("addr2line: %v", err)
+		}
+		name, place, _ := strings.Cut(strings.TrimSpace(string(want)), "\n")
+		place, _, _ = strings.Cut(place, " (discriminator")
+		if name != m[2] && !(name == "fixed" && m[2] == "MAIN__") || !strings.HasPrefix(m[3]+":", strings.TrimPrefix(place, "??:?")+":") {
+			t.Errorf("%q, want %s", m[0], want)
+		}
+		names = append(names, m[2])
+	}
+	if got, want := strings.Join(names, " "), "__places_MOD_store __places_MOD_twice MAIN__ main _start"; got != want {
+		t.Errorf("got %s, want %s, in\n%s", got, want, out)
+	}
+}
