@@ -116,6 +116,8 @@ var formats = [...]Format{
 	{"esp8266", "=0x", 0, "", stopAt(address), readBoardWord, "epc1=0x40201234 epc2=0x00000000 epc3=0x00000000 excvaddr=0x00000000 depc=0x00000000"},
 	{"go", "=0x", 0, "", stopAt(address), readGo, "[signal SIGSEGV: segmentation violation code=0x1 addr=0x0 pc=0x49e471]"},
 	{"tizen", " 0x", 0, "", stopAt(address), readTizenAddress, "0x00007f8b2c3d4e5f: name() from /usr/lib/libx.so"},
+	{"libunwind", " 0x", 0, "", stopAt(address), readUnwound, "0x7fe2a570fce1: (gsignal+0x141)"},
+	{"libunwind", " 0x", 0, "", stopAt(address), readUnwoundRegisters, "ip = 0x55bd80bdd29c, sp = 0x7ffe2d350b40"},
 	{"seastar", " 0x", 0, "", stopAt(address), readSeastarAddress, "Reactor stalled for 8 ms on shard 0. Backtrace: 0x3c53042 0x3c52380"},
 	{"gnat", " 0x", 0, "", stopAt(address), readGNAT, "0x5576bbbd6893 0x7f1b5f645248 0x5576bbbd62af 0xfffffffffffffffe"},
 	{"apple", " 0x", 0, "", stopAt(address, plusDecimal, missingWord), readApple, "10  YetAnotherMac    0x0000000108b7092b 0x10864e000 + 5384491"},
