@@ -80,6 +80,7 @@ var formats = [...]Format{
 	{"glibc", "[0x", 0, "", stopAt(bracketHex), readStraceOther, " > [vdso]() [0xa2c]"},
 	{"apple", "[0x", 0, " + ", stopAt(bracketHex), readAppleSample, "2  ??? (<2151A33A-068D-37FE-ACB5-02E0BB7DA9D8> + 264960) [0x103758b00]"},
 	{"druntime", druntimeMark, 0, "", stopAt(address), readDruntime, "??:? [0x56164c8fe218]"},
+	{"druntime", "[0x", 0, "", stopAt(address), readDruntimeLine, "app.d:12 [0x56164c8fe218]"},
 	{"pascal", "$", 0, "", stopAt(dollar), readPascal, "  $00000000004010DB"},
 	{"v8", "[0x", 0, "", stopAt(address), readV8, " [0x7f6b13882bf1]"},
 	{"addr2line", " 0x", 0, addr2lineWord, stopAt(addr2line), readAddr2line, `Backtrace="addr2line -e fdbserver.debug -p -C -f -i 0x1479f46 0x14786b7"`},
