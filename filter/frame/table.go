@@ -49,6 +49,7 @@ var formats = [...]Format{
 	{"lldb", "#", 0, "", stopAt(unnamedMark, plusDecimal), readLLDB, "  * frame #3: 0x0000555555555069 a.out`___lldb_unnamed_symbol_1060 + 9"},
 	{"boost", "#", 0, "", stopAt(numberZeros, address), readBoost, " 0# 0x000055DDD336E66D in ./prog"},
 	{"freebsd", "#", 0, "", stopAt(plusHex), readFreeBSD, "#1 0xffffffff809495e6 at vpanic+0x126"},
+	{"dladdr", "#", 0, "", stopAt(plusHex), readDladdr, "#03 0x5568228fea45 ./prog(+0x2a45)"},
 	{"numbered", "#", 0, "", stopAt(address, number), readNumberOnly, "#0 0x55cfe9dfc549 base::debug::CollectStackTrace()"},
 	{"glibc", "+0x", ')', "", stopAt(plusHex), readGlibc, "bin/bt(exported_fn+0x5)[0x55f32546c255]"},
 	{"ceph", "+0x", ')', "", stopAt(plusHex), readCeph, " 12: (PrimaryLogPG::do_op(boost::intrusive_ptr<OpRequest>&)+0x2d5f) [0x564392491f5f]"},
