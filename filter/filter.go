@@ -79,8 +79,8 @@ type Options struct {
 	// only an absolute address; nil where they are not known. What such a list has at an address must be all that a frame
 	// without a process may mean by it. It may be called by several filters at once.
 	Maps func() [][]byte
-	// Fixed, if not nil, returns such lists of programs at fixed addresses, where others may have code, too: the stacks must prove that they are
-	// of these.
+	// Fixed, if not nil, returns such lists of programs and libraries at addresses where others may have code, too: the stacks must prove that they
+	// are of these.
 	Fixed func() [][]byte
 	// Listing says how to name the mappings of a program that Maps leaves out, for the reasons of frames. It may be "".
 	Listing string

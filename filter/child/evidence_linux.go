@@ -20,7 +20,7 @@ import (
 // not show that, and a command may print the lines of another machine (kubectl logs). So a mapping counts only if
 // the address alone proves it: the kernel chose its place at random, of 2^28 or more, so that nothing else is there by
 // chance; and it stays there as long as the program runs, since it is the executable, or a library that the program needs
-// to start.
+// to start. Places at which other programs may have code, too, are kept beside these: whoever reads the log may find that its stacks prove them.
 
 const (
 	// noRandom is ADDR_NO_RANDOMIZE of personality(2).
@@ -156,10 +156,10 @@ func (f files) set(s *Snapshot, list, counts []mapping, random bool) {
 	for _, m := range counts {
 		switch b := f.of(m); {
 		case b == nil:
-		case !b.movable && m.inode == s.Inode:
-			s.Fixed = fmt.Appendf(s.Fixed, "%016x-%016x r-x %x %x %s\n", m.start, m.end-1, m.offset, m.end-m.start, m.path)
 		case random && b.movable && m.start >= lowest:
 			s.Text = fmt.Appendf(s.Text, "%016x-%016x r-x %x %x %s%s\n", m.start, m.end-1, m.offset, m.end-m.start, m.path, b.note)
+		case b.movable || m.inode == s.Inode:
+			s.Fixed = fmt.Appendf(s.Fixed, "%016x-%016x r-x %x %x %s\n", m.start, m.end-1, m.offset, m.end-m.start, m.path)
 		}
 	}
 }

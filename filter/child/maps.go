@@ -49,8 +49,8 @@ type Snapshot struct {
 	// Text has a line `start-last perms offset size path (BuildId: hex)`, with an inclusive last, for each mapping of code
 	// that counts, as Android's tombstones have them. It is not to be changed.
 	Text []byte
-	// Fixed has such lines, without build IDs, for the code of a program at fixed addresses, where others may have code, too. It is not to be
-	// changed.
+	// Fixed has such lines, without build IDs, for code at places where other programs may have code, too: at fixed addresses, or where not many
+	// places are chosen from, as without address space layout randomization and in 32-bit programs. It is not to be changed.
 	Fixed []byte
 	// Files are the mapped files of code that are still those at their paths.
 	Files []string

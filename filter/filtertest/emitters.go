@@ -44,6 +44,14 @@ var Emitters = []Emitter{
 	{Name: "glog after UBSan's headline", maps: true, head: ubsanHead, each: func(p *Page, _ int, f walkedFrame) {
 		p.frame(f, "    @ %18s (unknown)", fmt.Sprintf("%#x", f.pc))
 	}},
+	// Programs that make frames of backtrace and dladdr: the distance from dli_fbase.
+	{Name: "dladdr", each: eachIn(func(p *Page, i int, f walkedFrame) {
+		p.frame(f, "#%02d %#x %s(+%#x)", i, f.pc, f.in.path, f.pc-f.in.first)
+	})},
+	// The example that most programs with libunwind copy, without symbols.
+	{Name: "libunwind", maps: true, each: func(p *Page, _ int, f walkedFrame) {
+		p.frame(f, "%#x: -- error: unable to obtain symbol name for this frame", f.pc)
+	}},
 	// compiler-rt, sanitizer_stacktrace_libcdep.cpp: `    #%n %p %F %L`, moved.
 	{Name: "sanitizer", stack: says("==7==ERROR: AddressSanitizer: x"), each: eachIn(func(p *Page, i int, f walkedFrame) {
 		p.frame(f, "    #%d %#x  (%s+%#x)", i, f.pc-f.moved(), f.in.path, f.linked()-f.moved())

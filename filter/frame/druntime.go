@@ -1,6 +1,10 @@
 package frame
 
-import "qss-filter/filter/scan"
+import (
+	"bytes"
+
+	"qss-filter/filter/scan"
+)
 
 // druntimeMark begins the frames of D's runtime without a line.
 const druntimeMark = "??:? "
@@ -29,5 +33,30 @@ func readDruntime(s *Search, line []byte, mark, _ int, f *Frame) bool {
 	}
 	*f = Frame{Whole: span(mark, end), Addr: span(at, e), Off: span(at, e), Offset: addr, Base: Absolute, Convention: Either}
 	f.answer(s, line, end)
+	return true
+}
+
+// readDruntimeLine reads a frame of D's runtime that has a line and no function, as all of programs have that export no functions for it: alone on
+// its line, `app.d:12 [0x56164c8fe218]`; `0x` stands at line[at].
+func readDruntimeLine(s *Search, line []byte, at, from int, f *Frame) bool {
+	addr, e, ok := scan.Address(line, at)
+	if !ok || !scan.Has(line, e, "]") || !scan.EndsWith(line, from, at, " [") {
+		return false
+	}
+	place := at - len(" [")
+	digits := scan.BackDigits(line, from, place)
+	if digits == place || !scan.EndsWith(line, from, digits, ".d:") && !scan.EndsWith(line, from, digits, ".di:") {
+		return false
+	}
+	begin := scan.Spaces(line, s.begin)
+	if begin >= digits || bytes.IndexByte(line[begin:digits], ' ') >= 0 {
+		return false
+	}
+	end := s.textEnd(line, e+1)
+	if end != e+1 && !scan.Has(line, e+1, string(inWord)) {
+		return false
+	}
+	*f = Frame{Whole: span(begin, e+1), Addr: span(at, e), Off: span(at, e), Offset: addr, Base: Absolute, Convention: Either}
+	f.answer(s, line, e+1)
 	return true
 }

@@ -50,6 +50,9 @@ func (s *Search) isName(text []byte) bool {
 			}
 		}
 	}
+	if bytes.HasPrefix(text, hereSlash) || bytes.HasPrefix(text, aboveSlash) {
+		text = bytes.TrimLeft(text, ".") // a path in place of a name, as some take it from dladdr
+	}
 	if c := text[0]; scan.IsDigit(c) || c == '#' || c == '=' || c == '-' || c == ',' || c == '.' || c == ':' {
 		return false
 	}
@@ -57,4 +60,8 @@ func (s *Search) isName(text []byte) bool {
 		(bytes.HasSuffix(text, closeParen) || bytes.HasSuffix(text, constWord) || text[len(text)-1] == ']'))
 }
 
-var constWord = []byte(" const")
+var (
+	constWord  = []byte(" const")
+	hereSlash  = []byte("./")
+	aboveSlash = []byte("../")
+)

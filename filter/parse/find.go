@@ -238,7 +238,7 @@ func IsFunction(text []byte) bool {
 		return false
 	}
 	switch c := text[0]; {
-	case c == '/', c == '[', '0' <= c && c <= '9':
+	case c == '/', c == '[', '0' <= c && c <= '9', bytes.HasPrefix(text, []byte("./")), bytes.HasPrefix(text, []byte("../")):
 		return false
 	case c == '+', c == '-': // Objective-C has methods such as +[NSArray array]
 		return len(text) > 1 && text[1] == '['

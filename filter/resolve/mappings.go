@@ -96,19 +96,15 @@ func (s *lists) of(p *Process, addr uint64) *Process {
 		if live := s.covering(s.running(), addr); live != nil {
 			return live
 		}
-		if s.fixed == nil || addr >= maxFixed {
-			break
-		}
-		if live := s.covering(s.fixed(), addr); live != nil {
-			live.fixed = true
-			return live
+		if s.fixed != nil {
+			if live := s.covering(s.fixed(), addr); live != nil {
+				live.fixed = true
+				return live
+			}
 		}
 	}
 	return p
 }
-
-// maxFixed is above the fixed addresses at which linkers place programs.
-const maxFixed = 1 << 32
 
 // unlisted returns why no mapping covers an address of p, if those of running processes were looked at, or "".
 func (s *lists) unlisted(p *Process) string {

@@ -49,7 +49,7 @@ type Module struct {
 	// ran is the generation of the files that a program of the log was seen with, plus 1, and looked the last piece of input for which that
 	// was asked.
 	ran, looked uint64
-	// fixed is set for a program at fixed addresses that the log does not name.
+	// fixed is set for a program or a library that the log does not name, at addresses where others may have code, too.
 	fixed bool
 }
 
@@ -101,7 +101,7 @@ func (o *memo) member(name, member []byte, at uint64, id symsrc.BuildID) *Module
 	return m
 }
 
-// fixed returns the module of a program at fixed addresses.
+// fixed returns the module of a program or a library at such addresses.
 func (o *memo) fixed(name []byte) *Module {
 	m := o.member(name, []byte("\x00fixed"), 0, "")
 	m.Member, m.fixed = "", true

@@ -74,7 +74,7 @@ type Options struct {
 	Adjust Adjust
 	// Maps, if not nil, returns the lists of mappings of the running processes that write the log.
 	Maps func() [][]byte
-	// Fixed, if not nil, returns those of programs at fixed addresses, which stacks must prove.
+	// Fixed, if not nil, returns those at addresses where other programs may have code, too, which stacks must prove.
 	Fixed func() [][]byte
 	// Listing says how to name the mappings of a program that Maps leaves out, for reasons. It may be "".
 	Listing string

@@ -197,19 +197,25 @@ func (p *proofs) namedAt(at *site) string {
 
 // site returns what a frame says of the next site of the stack.
 func (s *Stack) site(text []byte, fr *parse.Frame) site {
-	at := site{number: fr.Number, done: fr.Done, less: fr.Convention == frame.OneLess, pointers: fr.Convention == frame.Sanitizers || fr.Convention == frame.Moved}
+	// gfortran's addresses lie in the calls, and are exact after a signal alone.
+	inCalls := fr.Lists && fr.Convention == frame.Exact
+	at := site{number: fr.Number, done: fr.Done, less: fr.Convention == frame.OneLess || inCalls,
+		pointers: fr.Convention == frame.Sanitizers || fr.Convention == frame.Moved}
+	if !fr.Addr.Empty() {
+		at.addr, _, _ = scan.Address(fr.Addr.Of(text), 0)
+	}
 	at.vague, at.kernel = fr.Convention == frame.Strace, fr.Kernel != ""
 	at.hides = at.pointers || at.less || fr.Num.Empty() && (fr.Base == frame.Absolute || fr.Run == frame.Adjacent)
 	if last := len(s.sites) - 1; last >= 0 {
-		at.called = !s.interrupted && fr.Convention != frame.Exact && (fr.Num.Empty() || s.sites[last].number+1 == fr.Number)
+		at.called = !s.interrupted && (fr.Convention != frame.Exact || inCalls) && (fr.Num.Empty() || s.sites[last].number+1 == fr.Number)
+		if inCalls && s.sites[last].addr == at.addr { // which is inlined here
+			at.called = false
+		}
 	}
 	if fr.Done || fr.Shape == frame.NumberOnly {
 		at.name = said(text[fr.Whole.Start:], fr.Whole.End-fr.Whole.Start+maxSaid)
 	} else {
 		at.name, at.offset, at.has = parse.SplitHint(fr.HintText)
-	}
-	if !fr.Addr.Empty() {
-		at.addr, _, _ = scan.Address(fr.Addr.Of(text), 0)
 	}
 	return at
 }

@@ -1,6 +1,7 @@
 package locate
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -162,6 +163,21 @@ func (f *elfFile) holds(off, n uint64) bool { return off <= f.size && n <= f.siz
 // notELF is the note on a file of which nothing is known.
 const notELF = "not an ELF file"
 
+// foreign returns the note on a file that is no ELF file, by how it begins: a program of Windows has its header where the word at 0x3c says
+// (Microsoft's PE format, "MS-DOS Stub"), and WebAssembly a magic number.
+func foreign(head []byte) string {
+	const stubEnd = 0x40
+	switch {
+	case bytes.HasPrefix(head, []byte("MZ")) && len(head) >= stubEnd:
+		if at := uint64(le32(head[stubEnd-4:])); at <= uint64(len(head)) && bytes.HasPrefix(head[at:], []byte("PE\x00\x00")) {
+			return "a PE file of Windows, which is not read"
+		}
+	case bytes.HasPrefix(head, []byte("\x00asm")):
+		return "a WebAssembly file, which is not read"
+	}
+	return notELF
+}
+
 // magic checks that the file is an ELF file, and its e_ident (gABI, "ELF Identification").
 func (f *elfFile) magic() error {
 	if len(f.first) < 4 || string(f.first[:4]) != "\x7fELF" {
@@ -173,7 +189,7 @@ func (f *elfFile) magic() error {
 		if err := kernelError(f.first); err != nil {
 			return err
 		}
-		return &fileError{status: symsrc.NotELF, note: notELF}
+		return &fileError{status: symsrc.NotELF, note: foreign(f.first)}
 	}
 	if len(f.first) < 52 {
 		return beyond("%d bytes are no ELF header", len(f.first))

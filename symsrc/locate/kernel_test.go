@@ -160,6 +160,37 @@ func TestImages(t *testing.T) {
 	}
 }
 
+// TestForeign says of programs of Windows and of WebAssembly what they are, in place of that they are no ELF files. The first program is one of
+// lld, if it is installed. A file that only begins as such a program does is not known to be one.
+func TestForeign(t *testing.T) {
+	dir := t.TempDir()
+	pe := append([]byte("MZ"), make([]byte, 0x76)...)
+	pe[0x3c] = byte(len(pe))
+	pe = append(pe, "PE\x00\x00d\x86"...)
+	write(t, dir+"/f.c", []byte("int f(void) { return 1; }\n"))
+	link := exec.Command("clang-22", "--target=x86_64-pc-windows-msvc", "-nostdlib", "-fuse-ld=lld", "-Wl,/entry:f,/subsystem:console", "-o", dir+"/real.exe", dir+"/f.c")
+	if out, err := link.CombinedOutput(); err != nil {
+		t.Logf("no clang-22 with lld: %v\n%s", err, out)
+		write(t, dir+"/real.exe", pe)
+	}
+	write(t, dir+"/a.exe", pe)
+	write(t, dir+"/a.wasm", []byte("\x00asm\x01\x00\x00\x00"))
+	for name, want := range map[string]string{"real.exe": ": a PE file of Windows, which is not read", "a.exe": ": a PE file of Windows, which is not read",
+		"a.wasm": ": a WebAssembly file, which is not read"} {
+		var told []string
+		locator(t, Options{Symbols: []string{dir + "/" + name}, OnProblem: func(m string) { told = append(told, m) }})
+		if len(told) != 1 || told[0] != dir+"/"+name+want {
+			t.Errorf("%q, want %s%s", told, name, want)
+		}
+	}
+	for n := range len(pe) - 2 {
+		if got := foreign(pe[:n]); got != notELF {
+			t.Errorf("%d bytes: %s", n, got)
+			break
+		}
+	}
+}
+
 // TestRealBootImage finds the kernel that runs, or another one of the system, in /boot.
 func TestRealBootImage(t *testing.T) {
 	images, _ := filepath.Glob("/boot/vmlinuz-*")
