@@ -14,7 +14,7 @@ var (
 	plusSpaceHex = match.Literal{Text: "+ 0x", After: match.Hex, When: match.Always, Fits: endsSpacedOffset}
 	bracketHex   = match.Literal{Text: "[0x", After: match.Hex, When: match.Always, Fits: endsBracket}
 	offsetHex    = match.Literal{Text: "offset=0x", After: match.Hex, When: match.Always, Fits: followsModule}
-	pcWord       = match.Literal{Text: " pc ", When: match.Always, Fits: followsNumber}
+	pcWord       = match.Literal{Text: " pc ", When: match.Always, Fits: betweenNumbers}
 	inlinedMark  = match.Literal{Text: "(inlined)", When: match.Always, Fits: endsPerf}
 	unknownWord  = match.Literal{Text: "[unknown] (", When: match.Always, Fits: followsHex}
 	atHex        = match.Literal{Text: " @ 0x", After: match.Hex, When: match.Always, Fits: followsItem}
@@ -93,7 +93,7 @@ func mayEnd(line []byte, i int) bool {
 	case ' ', '\t':
 		p := scan.Spaces(line, i)
 		return p == len(line) || p > i+1 || line[p] == '\r'
-	case '\r', '"', '\'', '`', '<', ',', '}':
+	case '\r', '"', '\'', '`', '<', ',', '}', '\\': // the last begins a line break that is written as an escape
 		return true
 	}
 	return false
@@ -103,17 +103,30 @@ func mayEnd(line []byte, i int) bool {
 // eu-stack after an address.
 func endsOffset(line []byte, at int) bool {
 	end := scan.HexEnd(line, at+len("+0x"))
+	if at > 0 && line[at-1] == ' ' { // those of Mozilla and Python: Go prints others after places in the source
+		return end < len(line) && line[end] == ']' || scan.EndsWith(line, 0, at, " at ") || bytes.IndexByte(line[:at], '#') >= 0
+	}
 	if end >= len(line) {
 		return true
 	}
 	switch line[end] {
-	case ')', ']', '/', '\r', '"', '<':
+	case ')':
+		return !scan.Has(line, end+1, ":") || !inSection(line, at)
+	case ']', '/', '\r', '"', '<', '\\':
 		return true
 	case ' ', '\t': // those before a word have a path before them, or a number, or what follows is part of the frame
 		next := scan.Spaces(line, end)
 		return mayEnd(line, end) || bytes.IndexByte([]byte("([/0"), line[next]) >= 0 || bytes.IndexByte(line[:at], '/') >= 0 || bytes.IndexByte(line[:at], '#') >= 0
 	}
-	return at > 0 && scan.IsHex(line[at-1])
+	return scan.EndsWith(line, 0, scan.BackHex(line, 0, at), "0x")
+}
+
+// inSection reports whether a section stands before the place, as in `(.text+0x318): undefined reference` of linkers.
+func inSection(line []byte, at int) bool {
+	const longest = 1 << 6
+	from := max(0, at-longest)
+	name := line[from+bytes.LastIndexByte(line[from:at], '(')+1 : at]
+	return len(name) > 1 && name[0] == '.' && scan.IsLetter(name[1]) && bytes.IndexByte(name, '/') < 0
 }
 
 // endsSpacedOffset is endsOffset for `+ 0x` of systemd, Tizen, PyTorch and minidump-stackwalk.
@@ -165,6 +178,12 @@ func followsNumber(line []byte, at int) bool {
 		}
 		i -= len("\u200b")
 	}
+}
+
+// betweenNumbers reports whether the number of a frame stands before the place, and digits after ` pc `.
+func betweenNumbers(line []byte, at int) bool {
+	next := skipWide(line, at+len(" pc "))
+	return (next == len(line) || scan.IsHex(line[next])) && followsNumber(line, at)
 }
 
 // followsDigit reports whether a digit, or nothing at all, stands before the place.

@@ -183,6 +183,7 @@ func (s *Scan) Begins(b []byte) bool {
 type asked struct {
 	begin, end int
 	times      int
+	plain      plain
 }
 
 // mostAsked is how many literals of a line are asked: one with more may mean something.
@@ -197,13 +198,13 @@ func (a *asked) means(c *chosen, b []byte, i int) bool {
 // fits asks the literal at b[at:] about its line.
 func (a *asked) fits(l *Literal, b []byte, at int) bool {
 	if at >= a.end {
-		*a = asked{begin: lineStart(b, at), end: len(b)}
+		a.begin, a.end, a.times, a.plain.kind = lineStart(b, at), len(b), 0, unread
 		if i := bytes.IndexByte(b[at:], '\n'); i >= 0 {
 			a.end = at + i
 		}
 	}
 	a.times++
-	return a.times > mostAsked || l.fits(b[a.begin:a.end], at-a.begin)
+	return a.times > mostAsked || l.fits(b[a.begin:a.end], at-a.begin, &a.plain)
 }
 
 // lineStart returns where the line begins that b[at] lies on, eight bytes at a time: bytes.LastIndexByte takes one.
