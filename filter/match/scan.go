@@ -19,6 +19,8 @@ type Scan struct {
 	buckets []*chosen
 	starts  [buckets + 1]uint16
 	wide    []*chosen
+	// filled is 1 for each bucket that holds a literal, and for all if there are wide ones: the search stops at no other.
+	filled [buckets]byte
 }
 
 const (
@@ -102,6 +104,11 @@ func (s *Scan) fill() {
 		s.starts[e.bucket]--
 		s.buckets[s.starts[e.bucket]] = e.of
 	}
+	for h := range s.filled {
+		if len(s.wide) > 0 || s.starts[h] < s.starts[h+1] {
+			s.filled[h] = 1
+		}
+	}
 }
 
 // keys appends what the bytes that a bucket is found by may be, nothing if that is too much.
@@ -130,6 +137,12 @@ func bucket(key uint32) uint32 { return key * 0x9e3779b1 >> (32 - bucketBits) } 
 
 // bucket returns the literals that may stand where the search stops at b[i:], but for the wide ones.
 func (s *Scan) bucket(b []byte, i int) []*chosen {
+	h := bucketAt(b, i)
+	return s.buckets[s.starts[h]:s.starts[h+1]]
+}
+
+// bucketAt returns the bucket of b[i:].
+func bucketAt(b []byte, i int) uint32 {
 	key := uint32('\n' | '\n'<<8 | '\n'<<16) // after the end of b a line break stands
 	if i+Width <= len(b) {
 		key = binary.LittleEndian.Uint32(b[i:]) & (1<<(8*keyed) - 1)
@@ -138,8 +151,7 @@ func (s *Scan) bucket(b []byte, i int) []*chosen {
 			key = key&^(0xff<<(8*k)) | uint32(c)<<(8*k)
 		}
 	}
-	h := bucket(key)
-	return s.buckets[s.starts[h]:s.starts[h+1]]
+	return bucket(key)
 }
 
 // add puts a byte into the sets of bit, as that of a position.
@@ -300,8 +312,8 @@ func (s *Scan) Stops(b []byte) (n int) {
 	return n
 }
 
-// at returns the sets with a literal whose four bytes stand at b[i:]. After the end of b a line break stands.
-func (s *Scan) at(b []byte, i int) byte {
+// at reports whether four bytes of a literal stand at b[i:], by the sets and by the buckets. After the end of b a line break stands.
+func (s *Scan) at(b []byte, i int) bool {
 	in := s.class[0][b[i]]
 	for pos := 1; pos < Width; pos++ {
 		c := byte('\n')
@@ -310,13 +322,13 @@ func (s *Scan) at(b []byte, i int) byte {
 		}
 		in &= s.class[pos][c]
 	}
-	return in
+	return in != 0 && s.filled[bucketAt(b, i)] != 0
 }
 
 // findPortable returns the offset of the first four bytes that one of the sets has, or len(b).
 func findPortable(b []byte, s *Scan) int {
 	for i := range b {
-		if s.class[0][b[i]] != 0 && s.at(b, i) != 0 {
+		if s.class[0][b[i]] != 0 && s.at(b, i) {
 			return i
 		}
 	}
