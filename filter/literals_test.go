@@ -25,7 +25,7 @@ func TestLiteralSets(t *testing.T) {
 		state match.When
 		most  float64 // stops in each KiB
 	}{
-		{match.Always, 3}, {match.Always | match.Seeking, 6}, {match.Always | match.Retracing, 6}, {match.Always | match.Coloring, 12}, {match.Always | match.Absolute, 33}, {match.Always | match.Absolute | match.Renumbering, 34},
+		{match.Always, 2}, {match.Always | match.Seeking, 2}, {match.Always | match.Retracing, 3}, {match.Always | match.Coloring, 12}, {match.Always | match.Absolute, 18}, {match.Always | match.Absolute | match.Renumbering, 34},
 	} {
 		search := match.NewScan(filter.Literals, c.state)
 		stops := 0
@@ -109,6 +109,20 @@ func TestNearFrames(t *testing.T) {
 		`{"source":"Auth.js:888","message":"login of \"test\" failed","level":4}`,
 		`[2023-05-15] local.ERROR: Uncaught ReflectionException: Class "App\Policies\Customer" does not exist`,
 		`Old Config: ['avd.ini.encoding=UTF-8\n', 'path=/builds/mozemulator-x86_64.avd\n']`,
+	} {
+		if search.Next([]byte(line+"\n"), 0) >= 0 {
+			t.Errorf("read: %s", line)
+		}
+	}
+	search = match.NewScan(filter.Literals, match.Always|match.Absolute)
+	for _, line := range []string{ // where mappings are known
+		"rax            0x555555559511      93824992253201",
+		"r8             0x7ffff7e18080      140737352138880",
+		"0x7fffffffe5c0:\t0x00007ffff7ffe2c0\t0x0000000000000000",
+		"   0x0000555555559529 <+24>:\tpush   %rbp",
+		"[    0.000000] BIOS-e820: [mem 0x0000000000000000-0x000000000009fbff] usable",
+		"E/Gralloc( 1234): cannot lock buffer 0x7f80a3c1d0 for the CPU",
+		`SecurityEvent="InvalidPassword",Session="0x7f3c5c0a4f68",Remote="IPV4/UDP/10.0.0.1/5060"`,
 	} {
 		if search.Next([]byte(line+"\n"), 0) >= 0 {
 			t.Errorf("read: %s", line)

@@ -33,7 +33,7 @@ const (
 	bucketBits = 10
 	buckets    = 1 << bucketBits
 	// mostKeys is how many texts these may be, for a literal to be in the bucket of each.
-	mostKeys = 64
+	mostKeys = 256
 )
 
 // chosen is a literal, and the offset in it of the bytes that are searched for.
@@ -82,14 +82,15 @@ func (s *Scan) fill() {
 	}
 	var entries []entry
 	var keys []uint32
+	var last [buckets]*chosen // that was put into each
 	for i := range s.all {
 		c := &s.all[i]
 		if keys = c.keys(keys[:0]); len(keys) == 0 {
 			s.wide = append(s.wide, c)
 		}
 		for _, key := range keys {
-			if e := (entry{bucket(key), c}); !slices.Contains(entries[max(0, len(entries)-len(keys)):], e) {
-				entries = append(entries, e)
+			if h := bucket(key); last[h] != c {
+				last[h], entries = c, append(entries, entry{h, c})
 			}
 		}
 	}
@@ -298,14 +299,14 @@ func (s *Scan) each(line []byte, found func(number, at int)) {
 	}
 }
 
-// Stops returns at how many places of b the vector search stops. That is what the search costs in text that means nothing.
+// Stops returns at how many places of b the vector search leaves its loop. That is what the search costs in text that means nothing.
 func (s *Scan) Stops(b []byte) (n int) {
 	for i := range len(b) - Width + 1 {
 		in := byte(0xff)
 		for pos, c := range b[i : i+Width] {
 			in &= s.table[32*pos+int(c&15)] & s.table[32*pos+16+int(c>>4)]
 		}
-		if in != 0 {
+		if in != 0 && s.filled[bucketAt(b, i)] != 0 {
 			n++
 		}
 	}
