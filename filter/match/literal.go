@@ -104,6 +104,7 @@ func (l *Literal) fits(line []byte, at int, p *plain) bool {
 // In reports whether line, without its end, holds the literal where it may mean something.
 func (l *Literal) In(line []byte) bool {
 	var p plain
+	defer p.release()
 	for at := 0; ; at++ {
 		i := bytes.Index(line[at:], []byte(l.Text))
 		if i < 0 {

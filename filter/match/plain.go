@@ -3,6 +3,7 @@ package match
 import (
 	"bytes"
 	"slices"
+	"sync"
 
 	"qss-filter/filter/scan"
 	"qss-filter/sgr"
@@ -14,6 +15,24 @@ type plain struct {
 	text []byte
 	pos  []int32 // the offset in the line of each byte of the text
 	kind escapes // of the line, once it was read
+	of   *room   // that the text stands in, nil if none was needed
+}
+
+// room is where lines are written without escapes.
+type room struct {
+	unquoted, stripped       []byte
+	unquotedPos, strippedPos []int32
+}
+
+// rooms are those that no search needs.
+var rooms = sync.Pool{New: func() any { return new(room) }}
+
+// release gives the room back.
+func (p *plain) release() {
+	if p.of != nil {
+		rooms.Put(p.of)
+		p.of = nil
+	}
 }
 
 // escapes says what escapes a line has.
@@ -68,19 +87,24 @@ func (p *plain) read(line []byte) {
 		return
 	}
 	p.kind = removed
-	if !quoted {
-		p.text, p.pos = sgr.Strip(p.text[:0], p.pos[:0], line)
-		return
+	if p.of == nil {
+		p.of = rooms.Get().(*room)
 	}
-	p.text, p.pos = scan.Unescape(p.text[:0], p.pos[:0], line)
-	if bytes.IndexByte(p.text, 0x1b) < 0 {
-		return
+	r := p.of
+	if quoted {
+		r.unquoted, r.unquotedPos = scan.Unescape(r.unquoted[:0], r.unquotedPos[:0], line)
+		p.text, p.pos, line = r.unquoted, r.unquotedPos, r.unquoted
+		if bytes.IndexByte(line, 0x1b) < 0 {
+			return
+		}
 	}
-	text, of := sgr.Strip(nil, nil, p.text)
-	for i, at := range of {
-		of[i] = p.pos[at]
+	r.stripped, r.strippedPos = sgr.Strip(r.stripped[:0], r.strippedPos[:0], line)
+	if quoted {
+		for i, at := range r.strippedPos {
+			r.strippedPos[i] = r.unquotedPos[at]
+		}
 	}
-	p.text, p.pos = text, of
+	p.text, p.pos = r.stripped, r.strippedPos
 }
 
 // holdsObject reports whether a line may hold an object of JSON, or an array or a member of strings.

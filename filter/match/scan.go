@@ -166,6 +166,13 @@ func (s *Scan) add(pos int, c, bit byte) {
 // literal lies on one line, and so does the offset. b holds whole lines; only the last one may be without its end.
 func (s *Scan) Next(b []byte, from int) int {
 	var line asked
+	i := s.next(b, from, &line)
+	line.plain.release()
+	return i
+}
+
+// next is Next. It asks literals about their line.
+func (s *Scan) next(b []byte, from int, line *asked) int {
 	for i := from; ; i++ {
 		i += find(b[i:], s)
 		if i >= len(b) {

@@ -35,6 +35,17 @@ func surrogates(text []byte) (r rune, ok bool) {
 // offset in text. The last entry of pos is len(text). A character beyond ASCII takes the offset of its escape for all of its bytes.
 func Unescape(dst []byte, pos []int32, text []byte) ([]byte, []int32) {
 	for i := 0; i < len(text); {
+		if text[i] != '\\' {
+			end := i + 1
+			for end < len(text) && text[end] != '\\' {
+				end++
+			}
+			dst = append(dst, text[i:end]...)
+			for ; i < end; i++ {
+				pos = append(pos, int32(i))
+			}
+			continue
+		}
 		n := EscapeLen(text[i:])
 		from := len(dst)
 		switch {
