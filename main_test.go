@@ -123,7 +123,7 @@ var imports = map[string]string{
 	"filter/print":             "ctxstate filter/frame filter/guard filter/parse filter/prefix filter/print/cxxname filter/record filter/resolve filter/scan filter/triage markup sgr symsrc symsrc/demangle",
 	"filter/print/cxxname":     "symsrc/demangle",
 	"filter/print/jsonl":       "ctxstate filter/frame filter/parse filter/prefix filter/print filter/record filter/resolve filter/scan markup symsrc",
-	"filter/match":             "",
+	"filter/match":             "filter/scan sgr",
 	"filter/parse":             "filter/frame filter/match filter/prefix filter/scan markup sgr symsrc",
 	"filter/record":            "filter/scan symsrc",
 	"filter/resolve":           "ctxstate filter/frame filter/guard filter/mappings filter/match filter/parse filter/prefix filter/scan filter/stream markup symsrc symsrc/demangle symsrc/javamap symsrc/retrace symsrc/sourcemap",

@@ -101,6 +101,9 @@ type member struct {
 // weight is how much more a stop counts that comes in every state, and traced how much more one that comes once there are frames of Java.
 const weight, traced = 10, 4
 
+// left is how much more a stop counts at the first three bytes of a literal: the search leaves its loop there.
+const left = 4
+
 // tracing are the states of a reader that has seen frames of Java.
 const tracing = match.Always | match.Seeking | match.Retracing
 
@@ -149,13 +152,14 @@ func choose(t *testing.T, pattern string) {
 		}
 		least := 1e9
 		for at := 0; at == 0 || at+match.Width <= len(m.l.Text); at++ {
+			own := ownStops(m.l, at, all)
 			for k := range match.Sets {
 				more := any.more(k, m.l, at, all)
 				if m.l.When&tracing != 0 && more < least {
 					more += traced * java.more(k, m.l, at, all)
 				}
 				if counts && more < least {
-					more += weight * always.more(k, m.l, at, all)
+					more += weight * (always.more(k, m.l, at, all) + left*own)
 				}
 				if more < least-1e-9 {
 					least, m.set, m.at = more, k, at
@@ -194,6 +198,20 @@ func choose(t *testing.T, pattern string) {
 func (t *tally) more(set int, l *match.Literal, at int, all []quad) float64 {
 	g := t.sets[set].with(l, at)
 	return g.stops(all) - t.stops[set]
+}
+
+// ownStops returns how often the first three bytes that a literal is searched for by stand in the logs.
+func ownStops(l *match.Literal, at int, all []quad) (n float64) {
+	for i := range all {
+		q, is := &all[i], true
+		for pos, c := range q.bytes[:match.Width-1] {
+			is = is && bytes.IndexByte(l.Bytes(at+pos), c) >= 0
+		}
+		if is {
+			n += q.often
+		}
+	}
+	return n
 }
 
 // rebuild counts a set again.

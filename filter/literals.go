@@ -49,7 +49,10 @@ func opensElement(line []byte, at int) bool {
 	for end < len(line) && line[end]-'a' < 26 {
 		end++
 	}
-	return end == len(line) || end > begin && (line[end] == ':' || line[end] == '}' || line[end] == '>')
+	if end == len(line) {
+		return end > begin || at == 0 || line[at-1] != line[at] // more of them are no element: a line of a conflict, or a rule
+	}
+	return end > begin && (line[end] == ':' || line[end] == '}' || line[end] == '>')
 }
 
 // beginsDocument reports whether a declaration of XML stands at the beginning of a line, but for a byte order mark and spaces.

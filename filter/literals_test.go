@@ -25,7 +25,7 @@ func TestLiteralSets(t *testing.T) {
 		state match.When
 		most  float64 // stops in each KiB
 	}{
-		{match.Always, 3}, {match.Always | match.Seeking, 6}, {match.Always | match.Retracing, 6}, {match.Always | match.Coloring, 12}, {match.Always | match.Absolute, 33}, {match.Always | match.Absolute | match.Renumbering, 34},
+		{match.Always, 2}, {match.Always | match.Seeking, 2}, {match.Always | match.Retracing, 3}, {match.Always | match.Coloring, 12}, {match.Always | match.Absolute, 18}, {match.Always | match.Absolute | match.Renumbering, 34},
 	} {
 		search := match.NewScan(filter.Literals, c.state)
 		stops := 0
@@ -89,6 +89,43 @@ func TestTriggers(t *testing.T) {
 		line := "2026-11-21 10:11:12 host worker: request 7 done, status ok " + l.Text + " and nothing else to say about it\n"
 		if got, want := search.Next([]byte(line), 0) >= 0, slices.Contains(alone, l.Text); got != want {
 			t.Errorf("the line of %q is read: %v", l.Text, got)
+		}
+	}
+}
+
+// TestNearFrames holds that lines of tools and of other platforms, which hold a literal beside what is almost a frame, are not read.
+func TestNearFrames(t *testing.T) {
+	search := match.NewScan(filter.Literals, match.Always)
+	for _, line := range []string{
+		"   1000e:\tje     10012 <GLIBC_2.15@@GLIBC_2.15+0x10012>",
+		"    0.00 :   155921: ja     155c50 <__strcmp_avx2+0x340>",
+		"arm-linux-gnueabihf-ld: update.c:(.text+0x1598): undefined reference to `__bad_cmpxchg'",
+		"\t/go/src/github.com/google/syzkaller/prog/clone.go:75 +0x8b8",
+		"   reads from CF offset +0x10 (wire 0x18).",
+		`21:45:23     INFO - GECKO(8692) | #13: BaseThreadInitThunk [C:\Windows\System32\KERNEL32.DLL + 0x2e8d7]`,
+		"0000000001afc620 T llvm::MemorySanitizerPass::run(llvm::Function&, llvm::AnalysisManager<llvm::Function>&)@@LLVM_14",
+		"14:58:28     INFO -      sp = 0x000000016f3b8920     pc = 0x00000001817d8e98",
+		"21:36:55     INFO -  <<<<<<<",
+		`{"source":"Auth.js:888","message":"login of \"test\" failed","level":4}`,
+		`[2023-05-15] local.ERROR: Uncaught ReflectionException: Class "App\Policies\Customer" does not exist`,
+		`Old Config: ['avd.ini.encoding=UTF-8\n', 'path=/builds/mozemulator-x86_64.avd\n']`,
+	} {
+		if search.Next([]byte(line+"\n"), 0) >= 0 {
+			t.Errorf("read: %s", line)
+		}
+	}
+	search = match.NewScan(filter.Literals, match.Always|match.Absolute)
+	for _, line := range []string{ // where mappings are known
+		"rax            0x555555559511      93824992253201",
+		"r8             0x7ffff7e18080      140737352138880",
+		"0x7fffffffe5c0:\t0x00007ffff7ffe2c0\t0x0000000000000000",
+		"   0x0000555555559529 <+24>:\tpush   %rbp",
+		"[    0.000000] BIOS-e820: [mem 0x0000000000000000-0x000000000009fbff] usable",
+		"E/Gralloc( 1234): cannot lock buffer 0x7f80a3c1d0 for the CPU",
+		`SecurityEvent="InvalidPassword",Session="0x7f3c5c0a4f68",Remote="IPV4/UDP/10.0.0.1/5060"`,
+	} {
+		if search.Next([]byte(line+"\n"), 0) >= 0 {
+			t.Errorf("read: %s", line)
 		}
 	}
 }
@@ -161,9 +198,10 @@ func unreadLogs() []string {
 	return []string{"../testdata/logs", "../testdata/junit", "testdata/foreign", "frame/testdata", "prefix/testdata"}
 }
 
+// holdsLiteral reports whether a line holds one, whatever stands around it.
 func holdsLiteral(line []byte) bool {
-	for i := range filter.Literals {
-		if filter.Literals[i].When&match.Always != 0 && filter.Literals[i].In(line) {
+	for _, l := range filter.Literals {
+		if l.Fits = nil; l.When&match.Always != 0 && l.In(line) {
 			return true
 		}
 	}

@@ -14,7 +14,7 @@ var (
 	plusSpaceHex = match.Literal{Text: "+ 0x", After: match.Hex, When: match.Always, Fits: endsSpacedOffset}
 	bracketHex   = match.Literal{Text: "[0x", After: match.Hex, When: match.Always, Fits: endsBracket}
 	offsetHex    = match.Literal{Text: "offset=0x", After: match.Hex, When: match.Always, Fits: followsModule}
-	pcWord       = match.Literal{Text: " pc ", When: match.Always, Fits: followsNumber}
+	pcWord       = match.Literal{Text: " pc ", When: match.Always, Fits: betweenNumbers}
 	inlinedMark  = match.Literal{Text: "(inlined)", When: match.Always, Fits: endsPerf}
 	unknownWord  = match.Literal{Text: "[unknown] (", When: match.Always, Fits: followsHex}
 	atHex        = match.Literal{Text: " @ 0x", After: match.Hex, When: match.Always, Fits: followsItem}
@@ -84,10 +84,62 @@ var (
 
 func stopAt(l ...match.Literal) []match.Literal { return l }
 
-// isAddress reports whether a number may be an address: programs write `flags=0x1` most.
+// isAddress reports whether a number may be the first address of a frame, or of a list of such, by what stands around it: programs write
+// `flags=0x1` and `buffer 0x7f0010` most.
 func isAddress(line []byte, at int) bool {
 	digits := at + len("0x")
-	return at == 0 || line[at-1] != '=' || scan.HexEnd(line, digits) > digits+2
+	if at == 0 {
+		return !beginsDump(line, digits)
+	}
+	switch line[at-1] {
+	case ':', '(', '>', '\n':
+		return true
+	case '=':
+		return scan.HexEnd(line, digits) > digits+2
+	case '[':
+		end := scan.HexEnd(line, digits)
+		return end >= len(line) || line[end] == ']'
+	case '"': // a string of JSON
+		before := scan.BackSpaces(line, 0, at-1)
+		return before == 0 || bytes.IndexByte([]byte(":,[\\"), line[before-1]) >= 0
+	case ' ', '\t':
+		before := scan.BackSpaces(line, 0, at)
+		return before > 0 && mayPrecede(line, before, at) || before == 0 && !beginsDump(line, digits)
+	}
+	return at > 1 && line[at-2] == '\\' // an escape, where these are not read
+}
+
+// beginsDump reports whether an address, whose digits begin at a place, is that of a line of a debugger's: of memory, `0x7ffe5c0:\t0x1`, or of
+// instructions, `0x5552a <main+25>:\tlea`.
+func beginsDump(line []byte, digits int) bool {
+	i := scan.HexEnd(line, digits)
+	if scan.Has(line, i, " <") {
+		i += max(0, bytes.IndexByte(line[i:], '>')) + len(">")
+	}
+	return scan.Has(line, i, ":\t")
+}
+
+// mayPrecede reports whether what ends at line[end] may stand before the first address of a frame, at line[at:], with spaces between: a number, a
+// sign, a word of a format, the level of a logger, or the name of a module after the number of a frame.
+func mayPrecede(line []byte, end, at int) bool {
+	start := scan.BackToken(line, 0, end)
+	word, last := line[start:end], line[end-1]
+	switch {
+	case bytes.HasPrefix(word, hexPrefix): // another address, and no list if that is not the first of one
+		return last != ':' && !scan.IsHex(last)
+	case last >= 'A' && last <= 'Z', !scan.IsLetter(last) && !scan.IsDigit(last), scan.IsHexField(word), bytes.IndexByte(word, '#') >= 0,
+		string(word) == "at", string(word) == "by", string(word) == "caller":
+		return true
+	case at > end+1 || line[end] == '\t': // a column, maybe after a name of several words
+		for i := range start {
+			if scan.IsDigit(line[i]) && scan.IsSpace(line[i+1]) {
+				return true
+			}
+		}
+		return false
+	}
+	number := scan.BackSpaces(line, 0, start)
+	return number > 0 && scan.IsDigit(line[number-1])
 }
 
 // mayEnd reports whether the program's words may end before line[i:], or this filter's answer begin there.
@@ -99,7 +151,7 @@ func mayEnd(line []byte, i int) bool {
 	case ' ', '\t':
 		p := scan.Spaces(line, i)
 		return p == len(line) || p > i+1 || line[p] == '\r'
-	case '\r', '"', '\'', '`', '<', ',', '}':
+	case '\r', '"', '\'', '`', '<', ',', '}', '\\': // the last begins a line break that is written as an escape
 		return true
 	}
 	return false
@@ -109,17 +161,30 @@ func mayEnd(line []byte, i int) bool {
 // eu-stack after an address.
 func endsOffset(line []byte, at int) bool {
 	end := scan.HexEnd(line, at+len("+0x"))
+	if at > 0 && line[at-1] == ' ' { // those of Mozilla and Python: Go prints others after places in the source
+		return end < len(line) && line[end] == ']' || scan.EndsWith(line, 0, at, " at ") || bytes.IndexByte(line[:at], '#') >= 0
+	}
 	if end >= len(line) {
 		return true
 	}
 	switch line[end] {
-	case ')', ']', '/', '\r', '"', '<':
+	case ')':
+		return !scan.Has(line, end+1, ":") || !inSection(line, at)
+	case ']', '/', '\r', '"', '<', '\\':
 		return true
 	case ' ', '\t': // those before a word have a path before them, or a number, or what follows is part of the frame
 		next := scan.Spaces(line, end)
 		return mayEnd(line, end) || bytes.IndexByte([]byte("([/0"), line[next]) >= 0 || bytes.IndexByte(line[:at], '/') >= 0 || bytes.IndexByte(line[:at], '#') >= 0
 	}
-	return at > 0 && scan.IsHex(line[at-1])
+	return scan.EndsWith(line, 0, scan.BackHex(line, 0, at), "0x")
+}
+
+// inSection reports whether a section stands before the place, as in `(.text+0x318): undefined reference` of linkers.
+func inSection(line []byte, at int) bool {
+	const longest = 1 << 6
+	from := max(0, at-longest)
+	name := line[from+bytes.LastIndexByte(line[from:at], '(')+1 : at]
+	return len(name) > 1 && name[0] == '.' && scan.IsLetter(name[1]) && bytes.IndexByte(name, '/') < 0
 }
 
 // endsSpacedOffset is endsOffset for `+ 0x` of systemd, Tizen, PyTorch and minidump-stackwalk.
@@ -171,6 +236,12 @@ func followsNumber(line []byte, at int) bool {
 		}
 		i -= len("\u200b")
 	}
+}
+
+// betweenNumbers reports whether the number of a frame stands before the place, and digits after ` pc `.
+func betweenNumbers(line []byte, at int) bool {
+	next := skipWide(line, at+len(" pc "))
+	return (next == len(line) || scan.IsHex(line[next])) && followsNumber(line, at)
 }
 
 // followsDigit reports whether a digit, or nothing at all, stands before the place.

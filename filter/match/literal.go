@@ -11,7 +11,7 @@ type Literal struct {
 	// When says in which states of the reader the literal counts.
 	When When
 	// Fits reports whether the literal at line[at:] may mean something, by what stands around it in the line, which has no end. It is right
-	// to report true. nil stands for any surroundings. Lines with escapes are not asked about.
+	// to report true. nil stands for any surroundings. A line with escapes is asked about as it is, and without them.
 	Fits func(line []byte, at int) bool
 }
 
@@ -96,20 +96,21 @@ func (l *Literal) stands(b []byte, at int) bool {
 	return l.After == Any || end < len(b) && l.After.Holds(b[end])
 }
 
-// fits reports whether the literal at line[at:] may mean something. In a line with escape sequences, or escapes of JSON or XML, what stands
-// around a literal may be written in any way.
-func (l *Literal) fits(line []byte, at int) bool {
-	return l.Fits == nil || l.Fits(line, at) || bytes.IndexByte(line, '\\') >= 0 || bytes.IndexByte(line, 0x1b) >= 0 || bytes.IndexByte(line, '&') >= 0
+// fits reports whether the literal at line[at:] may mean something.
+func (l *Literal) fits(line []byte, at int, p *plain) bool {
+	return l.Fits == nil || l.Fits(line, at) || p.fits(l, line, at)
 }
 
 // In reports whether line, without its end, holds the literal where it may mean something.
 func (l *Literal) In(line []byte) bool {
+	var p plain
+	defer p.release()
 	for at := 0; ; at++ {
 		i := bytes.Index(line[at:], []byte(l.Text))
 		if i < 0 {
 			return false
 		}
-		if at += i; l.stands(line, at) && l.fits(line, at) {
+		if at += i; l.stands(line, at) && l.fits(line, at, &p) {
 			return true
 		}
 	}

@@ -106,6 +106,28 @@ func TestFits(t *testing.T) {
 	}
 }
 
+// TestEscapes holds that a literal is asked about its line without the escapes of a terminal, and without those of the strings of JSON where
+// the line may hold some: elsewhere a backslash means itself.
+func TestEscapes(t *testing.T) {
+	s := NewScan([]Literal{{Text: "word", When: Always, Fits: func(line []byte, at int) bool {
+		return at == 1 && line[0] == '<' && string(line[at+len("word"):]) == ">"
+	}}}, Always)
+	long := string(bytes.Repeat([]byte{'x'}, maxPlain))
+	for line, want := range map[string]bool{
+		"<word>": true, "(word>": false, "<word": false,
+		"\x1b[1m<\x1b[31mword\x1b[0m>": true, "\x1b[1m<\x1b[31mword\x1b[0m)": false,
+		`C:\dir\word>`: false, `<word\n`: false, `{a<word>\n`: false,
+		`{"a":"b\n<word>\n"}`: true, `[ "\u003cword>\n"]`: false, `["\n\u003cword\u003e\n"]`: true, `{"a":"\n\u001b[1m<word\u001b[0m>\n"}`: true,
+		`{"a":"\n<word)\n"}`: false, `"asiBacktraces" : ["\n<word>\n"]`: true,
+		"f(int&, int);word": false, "a &lt;word>": true, "a &#60;word>": true,
+		"\x1b[1m" + long + "word": true, long + "word": false,
+	} {
+		if got := s.Next([]byte(line+"\nword\n"), 0) >= 0; got != want {
+			t.Errorf("%.40q: %v, want %v", line, got, want)
+		}
+	}
+}
+
 // TestBegins holds that a text which ends before the byte that a literal needs may have begun something.
 func TestBegins(t *testing.T) {
 	s := NewScan([]Literal{{Text: "#", After: Digit, When: Always}, {Text: "+0x", After: Hex, When: Always}, {Text: "shard ", When: Always}}, Always)

@@ -19,6 +19,8 @@ type Scan struct {
 	buckets []*chosen
 	starts  [buckets + 1]uint16
 	wide    []*chosen
+	// filled is 1 for each bucket that holds a literal, and for all if there are wide ones: the search stops at no other.
+	filled [buckets]byte
 }
 
 const (
@@ -31,7 +33,7 @@ const (
 	bucketBits = 10
 	buckets    = 1 << bucketBits
 	// mostKeys is how many texts these may be, for a literal to be in the bucket of each.
-	mostKeys = 64
+	mostKeys = 256
 )
 
 // chosen is a literal, and the offset in it of the bytes that are searched for.
@@ -80,14 +82,15 @@ func (s *Scan) fill() {
 	}
 	var entries []entry
 	var keys []uint32
+	var last [buckets]*chosen // that was put into each
 	for i := range s.all {
 		c := &s.all[i]
 		if keys = c.keys(keys[:0]); len(keys) == 0 {
 			s.wide = append(s.wide, c)
 		}
 		for _, key := range keys {
-			if e := (entry{bucket(key), c}); !slices.Contains(entries[max(0, len(entries)-len(keys)):], e) {
-				entries = append(entries, e)
+			if h := bucket(key); last[h] != c {
+				last[h], entries = c, append(entries, entry{h, c})
 			}
 		}
 	}
@@ -101,6 +104,11 @@ func (s *Scan) fill() {
 	for _, e := range slices.Backward(entries) {
 		s.starts[e.bucket]--
 		s.buckets[s.starts[e.bucket]] = e.of
+	}
+	for h := range s.filled {
+		if len(s.wide) > 0 || s.starts[h] < s.starts[h+1] {
+			s.filled[h] = 1
+		}
 	}
 }
 
@@ -130,6 +138,12 @@ func bucket(key uint32) uint32 { return key * 0x9e3779b1 >> (32 - bucketBits) } 
 
 // bucket returns the literals that may stand where the search stops at b[i:], but for the wide ones.
 func (s *Scan) bucket(b []byte, i int) []*chosen {
+	h := bucketAt(b, i)
+	return s.buckets[s.starts[h]:s.starts[h+1]]
+}
+
+// bucketAt returns the bucket of b[i:].
+func bucketAt(b []byte, i int) uint32 {
 	key := uint32('\n' | '\n'<<8 | '\n'<<16) // after the end of b a line break stands
 	if i+Width <= len(b) {
 		key = binary.LittleEndian.Uint32(b[i:]) & (1<<(8*keyed) - 1)
@@ -138,8 +152,7 @@ func (s *Scan) bucket(b []byte, i int) []*chosen {
 			key = key&^(0xff<<(8*k)) | uint32(c)<<(8*k)
 		}
 	}
-	h := bucket(key)
-	return s.buckets[s.starts[h]:s.starts[h+1]]
+	return bucket(key)
 }
 
 // add puts a byte into the sets of bit, as that of a position.
@@ -153,6 +166,13 @@ func (s *Scan) add(pos int, c, bit byte) {
 // literal lies on one line, and so does the offset. b holds whole lines; only the last one may be without its end.
 func (s *Scan) Next(b []byte, from int) int {
 	var line asked
+	i := s.next(b, from, &line)
+	line.plain.release()
+	return i
+}
+
+// next is Next. It asks literals about their line.
+func (s *Scan) next(b []byte, from int, line *asked) int {
 	for i := from; ; i++ {
 		i += find(b[i:], s)
 		if i >= len(b) {
@@ -183,6 +203,7 @@ func (s *Scan) Begins(b []byte) bool {
 type asked struct {
 	begin, end int
 	times      int
+	plain      plain
 }
 
 // mostAsked is how many literals of a line are asked: one with more may mean something.
@@ -197,13 +218,13 @@ func (a *asked) means(c *chosen, b []byte, i int) bool {
 // fits asks the literal at b[at:] about its line.
 func (a *asked) fits(l *Literal, b []byte, at int) bool {
 	if at >= a.end {
-		*a = asked{begin: lineStart(b, at), end: len(b)}
+		a.begin, a.end, a.times, a.plain.kind = lineStart(b, at), len(b), 0, unread
 		if i := bytes.IndexByte(b[at:], '\n'); i >= 0 {
 			a.end = at + i
 		}
 	}
 	a.times++
-	return a.times > mostAsked || l.fits(b[a.begin:a.end], at-a.begin)
+	return a.times > mostAsked || l.fits(b[a.begin:a.end], at-a.begin, &a.plain)
 }
 
 // lineStart returns where the line begins that b[at] lies on, eight bytes at a time: bytes.LastIndexByte takes one.
@@ -285,22 +306,22 @@ func (s *Scan) each(line []byte, found func(number, at int)) {
 	}
 }
 
-// Stops returns at how many places of b the vector search stops. That is what the search costs in text that means nothing.
+// Stops returns at how many places of b the vector search leaves its loop. That is what the search costs in text that means nothing.
 func (s *Scan) Stops(b []byte) (n int) {
 	for i := range len(b) - Width + 1 {
 		in := byte(0xff)
 		for pos, c := range b[i : i+Width] {
 			in &= s.table[32*pos+int(c&15)] & s.table[32*pos+16+int(c>>4)]
 		}
-		if in != 0 {
+		if in != 0 && s.filled[bucketAt(b, i)] != 0 {
 			n++
 		}
 	}
 	return n
 }
 
-// at returns the sets with a literal whose four bytes stand at b[i:]. After the end of b a line break stands.
-func (s *Scan) at(b []byte, i int) byte {
+// at reports whether four bytes of a literal stand at b[i:], by the sets and by the buckets. After the end of b a line break stands.
+func (s *Scan) at(b []byte, i int) bool {
 	in := s.class[0][b[i]]
 	for pos := 1; pos < Width; pos++ {
 		c := byte('\n')
@@ -309,13 +330,13 @@ func (s *Scan) at(b []byte, i int) byte {
 		}
 		in &= s.class[pos][c]
 	}
-	return in
+	return in != 0 && s.filled[bucketAt(b, i)] != 0
 }
 
 // findPortable returns the offset of the first four bytes that one of the sets has, or len(b).
 func findPortable(b []byte, s *Scan) int {
 	for i := range b {
-		if s.class[0][b[i]] != 0 && s.at(b, i) != 0 {
+		if s.class[0][b[i]] != 0 && s.at(b, i) {
 			return i
 		}
 	}

@@ -16,8 +16,8 @@ func find(b []byte, s *Scan) int {
 	}
 	i := 0
 	for len(b)-i >= short {
-		i += vector(&b[i], len(b)-i, &s.table)
-		if s.at(b, i) != 0 {
+		i += vector(&b[i], len(b)-i, &s.table, &s.filled)
+		if s.at(b, i) {
 			return i
 		}
 		i++ // nibbles of different literals, or a position near the end
@@ -28,10 +28,10 @@ func find(b []byte, s *Scan) int {
 	var tail [short + least]byte
 	n := copy(tail[:short], b[i:])
 	for k := 0; ; k++ {
-		if k += vector(&tail[k], n+least-k, &s.table); k >= n {
+		if k += vector(&tail[k], n+least-k, &s.table, &s.filled); k >= n {
 			return len(b)
 		}
-		if s.at(b, i+k) != 0 {
+		if s.at(b, i+k) {
 			return i + k
 		}
 	}

@@ -1,13 +1,14 @@
 #include "textflag.h"
 
-// func vector(p *byte, n int, table *[128]byte) int
+// func vector(p *byte, n int, table *[128]byte, filled *[1024]byte) int
 //
 // A byte belongs to the sets lo[low nibble] & hi[high nibble]; four bytes to the sets that hold the first as a first one, the second as a
-// second one and so on. Eight sets fit the bits of a byte.
-TEXT ·vector(SB), NOSPLIT, $0-32
+// second one and so on. Eight sets fit the bits of a byte. A place counts if a hash of its first three bytes is filled.
+TEXT ·vector(SB), NOSPLIT, $0-40
 	MOVQ p+0(FP), SI
 	MOVQ n+8(FP), CX
 	MOVQ table+16(FP), DX
+	MOVQ filled+24(FP), DI
 	VBROADCASTI128 (DX), Y8
 	VBROADCASTI128 16(DX), Y9
 	VBROADCASTI128 32(DX), Y10
@@ -65,10 +66,27 @@ loop:
 	JMP  loop
 
 found:
-	BSFL BX, BX
-	ADDQ BX, AX
+	LEAQ (SI)(AX*1), R8
+
+next:
+	BSFL   BX, R9
+	MOVL   (R8)(R9*1), R10
+	ANDL   $0xffffff, R10
+	IMUL3L $0x9e3779b1, R10, R10
+	SHRL   $22, R10
+	MOVBLZX (DI)(R10*1), R11
+	TESTL  R11, R11
+	JNZ    stands
+	LEAL   -1(BX), R11
+	ANDL   R11, BX
+	JNZ    next
+	ADDQ   $32, AX
+	JMP    loop
+
+stands:
+	ADDQ R9, AX
 
 done:
 	VZEROUPPER
-	MOVQ AX, ret+24(FP)
+	MOVQ AX, ret+32(FP)
 	RET

@@ -1,10 +1,10 @@
 #include "textflag.h"
 
-// func vector(p *byte, n int, table *[128]byte) int
+// func vector(p *byte, n int, table *[128]byte, _ *[1024]byte) int
 //
 // A byte belongs to the sets lo[low nibble] & hi[high nibble]; four bytes to the sets that hold the first as a first one, the second as a
 // second one and so on. Eight sets fit the bits of a byte.
-TEXT ·vector(SB), NOSPLIT, $0-32
+TEXT ·vector(SB), NOSPLIT, $0-40
 	MOVD  p+0(FP), R0
 	MOVD  n+8(FP), R1
 	MOVD  table+16(FP), R2
@@ -99,5 +99,5 @@ word:
 	ADD  R6>>3, R3, R3
 
 done:
-	MOVD R3, ret+24(FP)
+	MOVD R3, ret+32(FP)
 	RET

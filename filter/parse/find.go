@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"qss-filter/filter/frame"
+	"qss-filter/filter/scan"
 	"qss-filter/sgr"
 )
 
@@ -112,7 +113,7 @@ func (p *Parser) plainOf(at, without int, plain []byte, moved bool) int {
 func (p *Parser) plain(s Segment) (plain []byte, moved bool) {
 	plain = s.Text
 	if s.JSON && bytes.IndexByte(plain, '\\') >= 0 {
-		p.unquoted, p.unquotedPos = unescape(p.unquoted[:0], p.unquotedPos[:0], plain)
+		p.unquoted, p.unquotedPos = scan.Unescape(p.unquoted[:0], p.unquotedPos[:0], plain)
 		plain, moved = p.unquoted, true
 	}
 	if (s.XML == XMLText || s.XML == XMLValue) && bytes.IndexByte(plain, '&') >= 0 {
@@ -147,7 +148,7 @@ func (p *Parser) unstrip(s Segment, span frame.Span) frame.Span {
 	}
 	end := int(p.stripPos[span.End-1])
 	if s.JSON {
-		return frame.Span{Start: start, End: end + escapeLen(s.Text[end:])}
+		return frame.Span{Start: start, End: end + scan.EscapeLen(s.Text[end:])}
 	}
 	if s.XML == XMLText || s.XML == XMLValue {
 		n, _ := reference(s.Text[end:])

@@ -1,4 +1,4 @@
-package parse
+package scan
 
 import (
 	"bytes"
@@ -14,14 +14,14 @@ func TestUnescape(t *testing.T) {
 		if err := json.Unmarshal([]byte(`"`+in+`"`), &want); err != nil {
 			t.Fatal(err)
 		}
-		got, at := unescape(nil, nil, []byte(in))
+		got, at := Unescape(nil, nil, []byte(in))
 		if string(got) != want || len(at) != len(got)+1 || !slices.IsSorted(at) {
 			t.Errorf("%s: %q at %v, want %q", in, got, at, want)
 		}
 		var whole []byte
 		for i := 0; i < len(in); {
-			n := escapeLen([]byte(in[i:]))
-			part, _ := unescape(nil, nil, []byte(in[i:i+n]))
+			n := EscapeLen([]byte(in[i:]))
+			part, _ := Unescape(nil, nil, []byte(in[i:i+n]))
 			whole, i = append(whole, part...), i+n
 		}
 		if !bytes.Equal(whole, got) {
