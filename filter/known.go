@@ -25,6 +25,8 @@ type known struct {
 	elements linecache.Elements[contextFields]
 	frames   linecache.Outputs[shownBy]
 	tails    linecache.Outputs[shownTail]
+	heads    []knownHead
+	nextHead int // which of them is replaced next
 	block    contextBlock
 	// last is where the last line begins that run has handled.
 	last int
@@ -54,6 +56,7 @@ func (k *known) init(f *liner) {
 	k.elements.Init()
 	k.frames.Init()
 	k.tails.Init()
+	k.heads = nil
 }
 
 // footprint returns about how many bytes of memory it takes.
@@ -392,6 +395,8 @@ type shownTail struct {
 	digits int
 	// identified is set if the line has the module's build ID. What the log says elsewhere counts for others.
 	identified bool
+	// plain is set if nothing but the frame means anything in the tail, and it has a build ID.
+	plain      bool
 	convention frame.Convention
 }
 
@@ -454,9 +459,11 @@ func (k *known) text(dst, b []byte) (out []byte, n int) {
 		f.line++
 		dst = k.again(dst, t, &line, s)
 		f.resolver.Processes.Handled(t)
-		f.rescan()
 		k.last = n
 		n += len(line.line)
+	}
+	if n > 0 {
+		f.rescan()
 	}
 	return dst, n
 }
@@ -532,7 +539,7 @@ func (k *known) learn(of *resolve.Thread, t *textFrame, became []byte) (by shown
 		return by, nil, false
 	}
 	by = shownTail{dependency: dependsOn(of, q.Answer, q.Rule), digits: t.digits, outcome: resolve.OutcomeOf(&f.parser.Frames[0], q.Answer),
-		identified: len(f.parser.Frames[0].BuildIDText) > 0, convention: q.Convention}
+		identified: len(f.parser.Frames[0].BuildIDText) > 0, plain: isPlain(t.tail()) && bytes.Contains(t.tail(), buildIDWord), convention: q.Convention}
 	if f.objects != nil {
 		known, by.object, ok = k.learnObject(t, became)
 	} else {

@@ -94,6 +94,11 @@ func (h *splits) Scan() *match.Scan {
 
 // Lines notes whether the first line of b is a part.
 func (h *splits) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
+	if h.due == 0 && !h.frames.awaits() && h.f.quiet() {
+		if out, n = h.f.known.behind(h, dst, b); n > 0 {
+			return out, n
+		}
+	}
 	if h.due > 0 || mayBePart(b) {
 		end := bytes.IndexByte(b, '\n') + 1
 		if end == 0 {
@@ -250,7 +255,7 @@ func (h *splits) look(line []byte, number int) {
 	case l.Object != nil && bytes.HasPrefix(l.Object, dockerHead):
 		h.docker(l, number, &p)
 	case prefix.LogcatBrief <= p.Outer && p.Outer <= prefix.LogcatThreadtime:
-		h.logcat(l, number, &p)
+		h.logcat(l.Body, number, &p)
 	}
 }
 
@@ -337,14 +342,28 @@ func (h *splits) docker(l *parse.Line, number int, p *prefix.Prefix) {
 	h.note(o, j, number, len(l.Body)+1)
 }
 
+// passes looks at a line of that number, which is short and has a frame that is known, while no part is due. It reports whether no more is to be
+// done for it.
+func (h *splits) passes(line []byte, p *prefix.Prefix, number int) bool {
+	switch {
+	case !mayBePart(line) || h.active == 0 && isMarked(line):
+	case p.Outer == prefix.CRI:
+		return false
+	case p.Outer == prefix.LogcatThreadtime:
+		p.End = len(line) - 1
+		h.logcat(line[:p.End], number, p)
+	}
+	return true
+}
+
 // logcat looks at a line of logcat, which is a part if a frame or an element goes on in it. Most lines with a frame are short and whole, and
 // the next one has a frame of its own: what they leave open is not read then.
-func (h *splits) logcat(l *parse.Line, number int, p *prefix.Prefix) {
-	head, text := l.Body[:p.Part], l.Body[p.Part:max(int(p.Part), p.End)]
+func (h *splits) logcat(line []byte, number int, p *prefix.Prefix) {
+	head, text := line[:p.Part], line[p.Part:max(int(p.Part), p.End)]
 	time := timeOf(head)
 	h.key = append(append(h.key[:0], 'l'), head[time:]...)
 	o := h.open[string(h.key)]
-	own := parse.Segment{Text: l.Body, Start: int(p.Part), End: p.End}
+	own := parse.Segment{Text: line, Start: int(p.Part), End: p.End}
 	if o != nil && o.active && (o.due || bytes.Equal(o.time, head[:time]) && !beginsFrame(text) && h.read(o)) {
 		alone := h.f.parser.Settle(own, false)
 		whole := h.f.parser.Settle(parse.Segment{Text: append(bytes.Clone(o.text), text...), Left: len(o.text), Settled: o.settled}, false)
@@ -355,12 +374,12 @@ func (h *splits) logcat(l *parse.Line, number int, p *prefix.Prefix) {
 	if o != nil {
 		h.close(o)
 	}
-	long, full := len(l.Body) >= longEntry, isFull(p, text)
+	long, full := len(line) >= longEntry, isFull(p, text)
 	if !long && !unfinished(text) {
 		return
 	}
 	if !long && !full {
-		h.leave(text, unread, head[:time], false, len(l.Body)+1)
+		h.leave(text, unread, head[:time], false, len(line)+1)
 		return
 	}
 	r := h.f.parser.Settle(own, full)
@@ -371,7 +390,7 @@ func (h *splits) logcat(l *parse.Line, number int, p *prefix.Prefix) {
 	if full && number > 0 && h.f.joints[number] == nil {
 		h.join(&parse.Joint{From: int(p.Part), To: p.End, More: true, Wait: r.Wait}, number)
 	}
-	h.leave(text, done, head[:time], long, len(l.Body)+1)
+	h.leave(text, done, head[:time], long, len(line)+1)
 }
 
 // leave opens a line of logcat, of n bytes, that the next one may go on with.

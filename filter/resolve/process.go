@@ -155,6 +155,8 @@ type Processes struct {
 	Shifted int
 	// buildIDs is the number of build IDs of all processes.
 	buildIDs int
+	// forgotten is how often all threads were forgotten.
+	forgotten int
 }
 
 // newProcesses returns an empty set of processes that by tells apart.
@@ -168,8 +170,12 @@ func newProcesses(by prefix.By) *Processes {
 func (o *Processes) forget() {
 	o.byKey, o.writers, o.threads = map[string]*Process{}, map[string]*writer{}, map[string]*Thread{}
 	o.last, o.lastKey, o.Shifted, o.buildIDs = nil, o.lastKey[:0], 0, 0
+	o.forgotten++
 	o.Unnamed = o.find([]byte{0}, 0) // the key of lines that name neither process nor thread
 }
+
+// Forgotten returns how often all threads were forgotten: one that was found before is none of the log's then.
+func (o *Processes) Forgotten() int { return o.forgotten }
 
 // Thread returns the thread that has written a text with the loggers' prefixes p. If the text is a string in a JSON object, outer
 // has the prefixes of the object's line, outerLine. Otherwise both are nil. words are those that the text holds.
