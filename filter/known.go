@@ -389,15 +389,15 @@ type shownTail struct {
 	dependency
 	// object is where the line's own words are in its object, where lines leave as JSON.
 	object objectCuts
-	// outcome is what became of the frame.
-	outcome resolve.Outcome
 	// digits is how long the address is, by which some emitters are told.
-	digits int
+	digits int8
+	// outcome is what became of the frame.
+	outcome    resolve.Outcome
+	convention frame.Convention
 	// identified is set if the line has the module's build ID. What the log says elsewhere counts for others.
 	identified bool
 	// plain is set if nothing but the frame means anything in the tail, and it has a build ID.
-	plain      bool
-	convention frame.Convention
+	plain bool
 }
 
 // textFrame is a frame's line as known tails have it: a prefix, blanks, a number, a blank, an address, and the tail with the line's end.
@@ -405,7 +405,7 @@ type textFrame struct {
 	line                      []byte
 	numStart, numEnd, addrEnd int
 	number                    uint64
-	digits                    int
+	digits                    int8
 }
 
 // readTextFrame reads the line that b begins with, after a prefix of i bytes. ok is false for lines that are not of that kind, and where
@@ -429,7 +429,10 @@ func readTextFrame(b []byte, i int) (t textFrame, ok bool) {
 	}
 	i += len(" 0x")
 	_, t.addrEnd, ok = scan.Hex(b, i)
-	t.digits = t.addrEnd - i
+	if t.addrEnd-i > 16 { // zeros before them
+		return t, false
+	}
+	t.digits = int8(t.addrEnd - i)
 	end := bytes.IndexByte(b[t.addrEnd:], '\n')
 	if !ok || end <= 0 || b[t.addrEnd] != ' ' || end > linecache.MaxLine {
 		return t, false
@@ -588,7 +591,7 @@ func (t *textFrame) words() [len(objectCuts{})][]byte {
 }
 
 // address is where the address begins, with its 0x.
-func (t *textFrame) address() int { return t.addrEnd - t.digits - len("0x") }
+func (t *textFrame) address() int { return t.addrEnd - int(t.digits) - len("0x") }
 
 // writeObject writes the object of the line of that number, of which all but the words is known.
 func (t *textFrame) writeObject(dst, known []byte, at *objectCuts, line int) []byte {

@@ -74,9 +74,6 @@ func (l *liner) quiet() bool {
 // for parts of lines, and awaits none.
 func (k *known) behind(h *splits, dst, b []byte) (out []byte, n int) {
 	f := k.f
-	if len(k.heads) == 0 || !k.takesText() {
-		return dst, 0
-	}
 	f.reach(dst, 0)
 	defer f.rescueLines(&out, &n, b)
 	for len(dst) < stream.MaxOutput && n < len(b) {

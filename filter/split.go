@@ -40,7 +40,10 @@ type splits struct {
 	active, due int
 	at, oldest  int
 	key         []byte
-	frames      twoLines
+	// last is the line that was asked for last, and lastKey its key.
+	last    *openLine
+	lastKey []byte
+	frames  twoLines
 }
 
 // openLine is what is known of the parts of a line that have left.
@@ -95,7 +98,7 @@ func (h *splits) Scan() *match.Scan {
 // Lines notes whether the first line of b is a part.
 func (h *splits) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
 	if h.due == 0 && !h.frames.awaits() && h.f.quiet() {
-		if out, n = h.f.known.behind(h, dst, b); n > 0 {
+		if out, n = h.known(ctx, dst, b); n > 0 {
 			return out, n
 		}
 	}
@@ -116,6 +119,24 @@ func (h *splits) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
 	}
 	out, n = h.Liner.Lines(ctx, dst, b)
 	h.pass(n)
+	return out, n
+}
+
+// known handles the lines at the start of b that are known, while no part is awaited and nothing is held back.
+func (h *splits) known(ctx context.Context, dst, b []byte) (out []byte, n int) {
+	k := &h.f.known
+	switch {
+	case k.kind(b) != otherLine:
+		if out, n = h.f.repeated(dst, b); n > 0 {
+			h.f.held.pass(b[k.last:n])
+			h.pass(n)
+		}
+	case len(k.heads) > 0 && k.takesText():
+		out, n = k.behind(h, dst, b)
+	}
+	if n > 0 && h.f.traces != nil {
+		h.f.traces.lookAhead(ctx)
+	}
 	return out, n
 }
 
@@ -160,6 +181,7 @@ func (h *splits) Torn(ctx context.Context, dst, begin []byte, waited time.Durati
 // drop ends all that is open.
 func (h *splits) drop() {
 	clear(h.open)
+	h.last = nil
 	h.frames.drop()
 	h.active, h.due = 0, 0
 }
@@ -362,7 +384,7 @@ func (h *splits) logcat(line []byte, number int, p *prefix.Prefix) {
 	head, text := line[:p.Part], line[p.Part:max(int(p.Part), p.End)]
 	time := timeOf(head)
 	h.key = append(append(h.key[:0], 'l'), head[time:]...)
-	o := h.open[string(h.key)]
+	o := h.of()
 	own := parse.Segment{Text: line, Start: int(p.Part), End: p.End}
 	if o != nil && o.active && (o.due || bytes.Equal(o.time, head[:time]) && !beginsFrame(text) && h.read(o)) {
 		alone := h.f.parser.Settle(own, false)
@@ -438,12 +460,12 @@ func beginsFrame(text []byte) bool {
 
 // unfinished reports whether a text may have the beginning of a frame or an element.
 func unfinished(text []byte) bool {
-	return parse.HasMarkup(text) || hasBegun(text)
+	return hasBegun(text) || parse.HasMarkup(text)
 }
 
 // next returns the line that a part may begin or go on with, nil if it does neither, and what has left of it.
 func (h *splits) next(j *parse.Joint) *openLine {
-	o := h.open[string(h.key)]
+	o := h.of()
 	switch {
 	case o != nil && o.active:
 		j.Before, j.Settled, j.Whole = bytes.Clone(o.text), o.settled, o.whole
@@ -457,12 +479,22 @@ func (h *splits) next(j *parse.Joint) *openLine {
 	return o
 }
 
+// of returns the line of the key at hand, nil if there is none.
+func (h *splits) of() *openLine {
+	if h.last != nil && bytes.Equal(h.key, h.lastKey) {
+		return h.last
+	}
+	h.last, h.lastKey = h.open[string(h.key)], append(h.lastKey[:0], h.key...)
+	return h.last
+}
+
 // opened returns the line of the key at hand, which may be new. If too many are open, others end, those last of which the next part is due.
 func (h *splits) opened() *openLine {
-	o := h.open[string(h.key)]
+	o := h.of()
 	if o != nil {
 		return o
 	}
+	h.last = nil
 	if len(h.open) >= maxOpen {
 		for key, o := range h.open {
 			if !o.due {
