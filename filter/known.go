@@ -170,8 +170,9 @@ func (k *known) frame(dst []byte, t *resolve.Thread, b []byte) (used int, out []
 		return 0, dst
 	}
 	f.line++
-	f.resolver.Counts.Count(nil, s.By.answer)
-	t.Answered(f.line, s.By.answer)
+	a := s.By.kept.Answer()
+	f.resolver.Counts.Count(nil, a)
+	t.Answered(f.line, a)
 	if f.objects != nil {
 		dst = record.AppendNumber(dst, f.objects.Number(f.line))
 	}
@@ -185,11 +186,11 @@ func (k *known) learnFrame(ctx context.Context, dst, line []byte) []byte {
 	s, again := k.frames.Slot(line, generation)
 	dst = f.text.Fold.Flush(dst)
 	before, rescued := len(dst), f.rescued
-	f.asked.answer = nil
+	f.asked = shownBy{}
 	if dst = f.Line(ctx, dst, line); f.objects != nil {
 		before = len(dst) - len(record.CutNumber(dst[before:]))
 	}
-	a := f.asked.answer
+	a := f.asked.kept.Answer()
 	if k.frames.Settled(generation) && again && a != nil && a.Module != nil && rescued == f.rescued && !print.Awaited(a) && !a.Assumed() &&
 		len(dst)-before <= linecache.MaxText && len(line) <= linecache.MaxLine {
 		k.frames.Keep(s, line, dst[before:], generation, f.asked)
@@ -361,23 +362,20 @@ func (k *known) replay(dst []byte, t *resolve.Thread, b []byte) (used int, out [
 
 // dependency is what the output of a known frame depends on besides its text.
 type dependency struct {
-	answer *resolve.Answer
-	take   resolve.Rule
-	// unverified is set where the files of the answer were, and process is the key of the one whose frame it is: objects of
-	// JSON tell both.
-	unverified bool
-	process    string
+	kept resolve.Kept
+	// process is the key of the one whose frame it is, which objects of JSON tell.
+	process string
+	take    resolve.Rule
 }
 
 // dependsOn returns what the output of a frame depends on.
 func dependsOn(t *resolve.Thread, a *resolve.Answer, take resolve.Rule) dependency {
-	return dependency{answer: a, take: take, unverified: a.Unverified(), process: t.Key}
+	return dependency{kept: resolve.Keep(a), process: t.Key, take: take}
 }
 
 // holds reports whether a known frame of t, whose address is to be taken so, still becomes what it became.
 func (k *known) holds(d *dependency, t *resolve.Thread, take resolve.Rule) bool {
-	f := k.f
-	return d.take == take && f.resolver.IsCurrent(d.answer) && d.unverified == d.answer.Unverified() && d.process == t.Key
+	return d.take == take && k.f.resolver.Holds(&d.kept) && d.process == t.Key
 }
 
 // A stack of text comes again with other numbers and at other addresses, since every process lies elsewhere; what
@@ -489,10 +487,9 @@ func (k *known) again(dst []byte, t *resolve.Thread, line *textFrame, s *linecac
 	} else {
 		dst = line.write(f.text.Fold.Flush(dst), s.Text(), number)
 	}
-	a := s.By.answer
-	f.resolver.Counts.Again(s.By.outcome, a)
-	t.Numbered(f.line, line.number, a)
-	t.Stack.Insert(max(0, len(a.Frames)-1))
+	f.resolver.Counts.Again(s.By.outcome, s.By.kept.Answer())
+	t.Again(f.line, line.number, &s.By.kept)
+	t.Stack.Insert(s.By.kept.Inserted())
 	return dst
 }
 

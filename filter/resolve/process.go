@@ -96,13 +96,18 @@ func (t *Thread) Answered(line int, a *Answer) {
 
 // Numbered is Answered for a frame that has a number.
 func (t *Thread) Numbered(line int, number uint64, a *Answer) {
+	t.number(line, number, a, len(a.Frames) > 0)
+	t.Answered(line, a)
+}
+
+// number notes the answer for a frame of that number on a line, which has names or not.
+func (t *Thread) number(line int, number uint64, a *Answer, named bool) {
 	if number < uint64(len(t.top)) || line > t.Stack.Line+maxLinesApart {
 		t.top = t.top[:0]
 	}
-	if number == uint64(len(t.top)) && number < maxTop && len(a.Frames) > 0 {
+	if number == uint64(len(t.top)) && number < maxTop && named {
 		t.top = append(t.top, a)
 	}
-	t.Answered(line, a)
 }
 
 const (
