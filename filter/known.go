@@ -396,6 +396,8 @@ type shownTail struct {
 	identified bool
 	// plain is set if nothing but the frame means anything in the tail, and it has a build ID.
 	plain bool
+	// dated is set if the time at which the line was written decides how it is marked. Behind a logger's prefix that is another for each line.
+	dated bool
 }
 
 // textFrame is a frame's line as known tails have it: a prefix, blanks, a number, a blank, an address, and the tail with the line's end.
@@ -404,11 +406,13 @@ type textFrame struct {
 	numStart, numEnd, addrEnd int
 	number                    uint64
 	digits                    int8
+	behind                    bool // a prefix
 }
 
 // readTextFrame reads the line that b begins with, after a prefix of i bytes. ok is false for lines that are not of that kind, and where
 // the tail might mean something to the recognisers of prefixes.
 func readTextFrame(b []byte, i int) (t textFrame, ok bool) {
+	t.behind = i > 0
 	for i < len(b) && b[i] == ' ' {
 		i++
 	}
@@ -472,7 +476,7 @@ func (k *known) text(dst, b []byte) (out []byte, n int) {
 // tail returns the entry of the tail of a frame's line of that number, nil if it is not known.
 func (k *known) tail(t *resolve.Thread, line *textFrame, number int) *linecache.Output[shownTail] {
 	s := k.tails.Find(line.tail(), 1)
-	if s == nil || s.By.digits != line.digits || !s.By.identified && t.KnowsBuildIDs() ||
+	if s == nil || s.By.digits != line.digits || s.By.dated && line.behind || !s.By.identified && t.KnowsBuildIDs() ||
 		!k.holds(&s.By.dependency, t, k.f.opt.Adjust.Frame(t, s.By.convention, t.Stack.First(number, true, line.number))) {
 		return nil
 	}
@@ -539,7 +543,11 @@ func (k *known) learn(of *resolve.Thread, t *textFrame, became []byte) (by shown
 		return by, nil, false
 	}
 	by = shownTail{dependency: dependsOn(of, q.Answer, q.Rule), digits: t.digits, outcome: resolve.OutcomeOf(&f.parser.Frames[0], q.Answer),
-		identified: len(f.parser.Frames[0].BuildIDText) > 0, plain: isPlain(t.tail()) && bytes.Contains(t.tail(), buildIDWord), convention: q.Convention}
+		identified: len(f.parser.Frames[0].BuildIDText) > 0, plain: isPlain(t.tail()) && bytes.Contains(t.tail(), buildIDWord), convention: q.Convention,
+		dated: f.resolver.Dates(q.Answer)}
+	if by.dated && t.behind {
+		return by, nil, false
+	}
 	if f.objects != nil {
 		known, by.object, ok = k.learnObject(t, became)
 	} else {

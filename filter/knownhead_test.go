@@ -6,12 +6,14 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"qss-filter/filter"
 	"qss-filter/filter/filtertest"
 	"qss-filter/filter/prefix"
 	"qss-filter/filter/print"
 	"qss-filter/filter/resolve"
+	"qss-filter/symsrc"
 )
 
 // loggers write what stands before a text, at a time and for one of a few threads.
@@ -141,5 +143,37 @@ func TestKnownBehindCost(t *testing.T) {
 	}
 	if allocated := testing.AllocsPerRun(10, func() { f.KnownBehind(dst, again) }); allocated > 0 {
 		t.Errorf("%v times memory", allocated)
+	}
+}
+
+// datedSymbols answers with a file that was found by its path alone, and was changed at a time.
+type datedSymbols struct{ changed time.Time }
+
+func (s datedSymbols) Frames(context.Context, symsrc.Addr) symsrc.Answer {
+	return symsrc.Answer{Frames: []symsrc.Frame{{Func: "f", File: "/src/a.c", Line: 7}}, Files: &symsrc.Files{Elf: "/lib/a.so", Unverified: true, Changed: s.changed}}
+}
+
+// TestKnownBehindDates holds that lines of a file which no build ID verifies are marked where the log's line is older than the file, and only there,
+// also where the frame is known.
+func TestKnownBehindDates(t *testing.T) {
+	var log strings.Builder
+	for i := range 60 {
+		fmt.Fprintf(&log, "%s    #0 0x7f0000000020  (/lib/a.so+0x20)%s\n", loggers[i/2%2*5](i, 1), []string{"", " (BuildId: 0123abcd)"}[i/20%2])
+	}
+	for i := range 20 {
+		fmt.Fprintf(&log, "    #0 0x7f0000000020  (/lib/a.so+0x20)%s\n", []string{"", " (BuildId: 0123abcd)"}[i/10])
+	}
+	o := filter.Options{Symbols: datedSymbols{time.Date(2026, 11, 21, 10, 11, 30, 0, time.Local)}}
+	filtered := func(quick bool) string {
+		return tell(t, o, func(f *filter.Filter, out *strings.Builder) {
+			f.Written(time.Date(2026, 11, 22, 0, 0, 0, 0, time.Local))
+			f.FullLook(!quick)
+			if err := f.Run(context.Background(), strings.NewReader(log.String()), out); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	if got, want := filtered(true), filtered(false); got != want {
+		t.Errorf("got %s\nwant %s", got, want)
 	}
 }
