@@ -20,6 +20,14 @@ func (f *Filter) KnownLines() (tails, whole int) {
 	return f.liner.known.tails.Len(), f.liner.known.frames.Len()
 }
 
+// KnownBehind is the same for lines behind the prefix of a logger.
+func (f *Filter) KnownBehind(dst, b []byte) ([]byte, int) {
+	return f.liner.known.behind(f.liner.splits, dst, b)
+}
+
+// KnownHeads returns the number of prefixes behind which lines are known.
+func (f *Filter) KnownHeads() int { return len(f.liner.known.heads) }
+
 // Recover forgets the answers that were prefetched.
 func (f *Filter) Recover() { f.resolver.Prefetch.Drop() }
 

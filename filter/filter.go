@@ -21,6 +21,7 @@
 //	liner.go        the filter as a stream.Liner
 //	literals.go     what a line must hold to be looked at
 //	known.go        lines that were seen before
+//	knownhead.go    prefixes of loggers behind which frames were seen before
 //	knownjava.go    frames of Java that were seen before
 //	split.go        a Liner around the filter, which knows the parts of lines that a logger has split
 //	twolines.go     frames whose module stands on the next line

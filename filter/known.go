@@ -25,6 +25,8 @@ type known struct {
 	elements linecache.Elements[contextFields]
 	frames   linecache.Outputs[shownBy]
 	tails    linecache.Outputs[shownTail]
+	heads    []knownHead
+	nextHead int // which of them is replaced next
 	block    contextBlock
 	// last is where the last line begins that run has handled.
 	last int
@@ -54,6 +56,7 @@ func (k *known) init(f *liner) {
 	k.elements.Init()
 	k.frames.Init()
 	k.tails.Init()
+	k.heads = nil
 }
 
 // footprint returns about how many bytes of memory it takes.
@@ -167,8 +170,9 @@ func (k *known) frame(dst []byte, t *resolve.Thread, b []byte) (used int, out []
 		return 0, dst
 	}
 	f.line++
-	f.resolver.Counts.Count(nil, s.By.answer)
-	t.Answered(f.line, s.By.answer)
+	a := s.By.kept.Answer()
+	f.resolver.Counts.Count(nil, a)
+	t.Answered(f.line, a)
 	if f.objects != nil {
 		dst = record.AppendNumber(dst, f.objects.Number(f.line))
 	}
@@ -182,11 +186,11 @@ func (k *known) learnFrame(ctx context.Context, dst, line []byte) []byte {
 	s, again := k.frames.Slot(line, generation)
 	dst = f.text.Fold.Flush(dst)
 	before, rescued := len(dst), f.rescued
-	f.asked.answer = nil
+	f.asked = shownBy{}
 	if dst = f.Line(ctx, dst, line); f.objects != nil {
 		before = len(dst) - len(record.CutNumber(dst[before:]))
 	}
-	a := f.asked.answer
+	a := f.asked.kept.Answer()
 	if k.frames.Settled(generation) && again && a != nil && a.Module != nil && rescued == f.rescued && !print.Awaited(a) && !a.Assumed() &&
 		len(dst)-before <= linecache.MaxText && len(line) <= linecache.MaxLine {
 		k.frames.Keep(s, line, dst[before:], generation, f.asked)
@@ -358,23 +362,20 @@ func (k *known) replay(dst []byte, t *resolve.Thread, b []byte) (used int, out [
 
 // dependency is what the output of a known frame depends on besides its text.
 type dependency struct {
-	answer *resolve.Answer
-	take   resolve.Rule
-	// unverified is set where the files of the answer were, and process is the key of the one whose frame it is: objects of
-	// JSON tell both.
-	unverified bool
-	process    string
+	kept resolve.Kept
+	// process is the key of the one whose frame it is, which objects of JSON tell.
+	process string
+	take    resolve.Rule
 }
 
 // dependsOn returns what the output of a frame depends on.
 func dependsOn(t *resolve.Thread, a *resolve.Answer, take resolve.Rule) dependency {
-	return dependency{answer: a, take: take, unverified: a.Unverified(), process: t.Key}
+	return dependency{kept: resolve.Keep(a), process: t.Key, take: take}
 }
 
 // holds reports whether a known frame of t, whose address is to be taken so, still becomes what it became.
 func (k *known) holds(d *dependency, t *resolve.Thread, take resolve.Rule) bool {
-	f := k.f
-	return d.take == take && f.resolver.IsCurrent(d.answer) && d.unverified == d.answer.Unverified() && d.process == t.Key
+	return d.take == take && k.f.resolver.Holds(&d.kept) && d.process == t.Key
 }
 
 // A stack of text comes again with other numbers and at other addresses, since every process lies elsewhere; what
@@ -386,13 +387,17 @@ type shownTail struct {
 	dependency
 	// object is where the line's own words are in its object, where lines leave as JSON.
 	object objectCuts
-	// outcome is what became of the frame.
-	outcome resolve.Outcome
 	// digits is how long the address is, by which some emitters are told.
-	digits int
+	digits int8
+	// outcome is what became of the frame.
+	outcome    resolve.Outcome
+	convention frame.Convention
 	// identified is set if the line has the module's build ID. What the log says elsewhere counts for others.
 	identified bool
-	convention frame.Convention
+	// plain is set if nothing but the frame means anything in the tail, and it has a build ID.
+	plain bool
+	// dated is set if the time at which the line was written decides how it is marked. Behind a logger's prefix that is another for each line.
+	dated bool
 }
 
 // textFrame is a frame's line as known tails have it: a prefix, blanks, a number, a blank, an address, and the tail with the line's end.
@@ -400,12 +405,14 @@ type textFrame struct {
 	line                      []byte
 	numStart, numEnd, addrEnd int
 	number                    uint64
-	digits                    int
+	digits                    int8
+	behind                    bool // a prefix
 }
 
 // readTextFrame reads the line that b begins with, after a prefix of i bytes. ok is false for lines that are not of that kind, and where
 // the tail might mean something to the recognisers of prefixes.
 func readTextFrame(b []byte, i int) (t textFrame, ok bool) {
+	t.behind = i > 0
 	for i < len(b) && b[i] == ' ' {
 		i++
 	}
@@ -424,7 +431,10 @@ func readTextFrame(b []byte, i int) (t textFrame, ok bool) {
 	}
 	i += len(" 0x")
 	_, t.addrEnd, ok = scan.Hex(b, i)
-	t.digits = t.addrEnd - i
+	if t.addrEnd-i > 16 { // zeros before them
+		return t, false
+	}
+	t.digits = int8(t.addrEnd - i)
 	end := bytes.IndexByte(b[t.addrEnd:], '\n')
 	if !ok || end <= 0 || b[t.addrEnd] != ' ' || end > linecache.MaxLine {
 		return t, false
@@ -454,9 +464,11 @@ func (k *known) text(dst, b []byte) (out []byte, n int) {
 		f.line++
 		dst = k.again(dst, t, &line, s)
 		f.resolver.Processes.Handled(t)
-		f.rescan()
 		k.last = n
 		n += len(line.line)
+	}
+	if n > 0 {
+		f.rescan()
 	}
 	return dst, n
 }
@@ -464,7 +476,7 @@ func (k *known) text(dst, b []byte) (out []byte, n int) {
 // tail returns the entry of the tail of a frame's line of that number, nil if it is not known.
 func (k *known) tail(t *resolve.Thread, line *textFrame, number int) *linecache.Output[shownTail] {
 	s := k.tails.Find(line.tail(), 1)
-	if s == nil || s.By.digits != line.digits || !s.By.identified && t.KnowsBuildIDs() ||
+	if s == nil || s.By.digits != line.digits || s.By.dated && line.behind || !s.By.identified && t.KnowsBuildIDs() ||
 		!k.holds(&s.By.dependency, t, k.f.opt.Adjust.Frame(t, s.By.convention, t.Stack.First(number, true, line.number))) {
 		return nil
 	}
@@ -479,10 +491,9 @@ func (k *known) again(dst []byte, t *resolve.Thread, line *textFrame, s *linecac
 	} else {
 		dst = line.write(f.text.Fold.Flush(dst), s.Text(), number)
 	}
-	a := s.By.answer
-	f.resolver.Counts.Again(s.By.outcome, a)
-	t.Numbered(f.line, line.number, a)
-	t.Stack.Insert(max(0, len(a.Frames)-1))
+	f.resolver.Counts.Again(s.By.outcome, s.By.kept.Answer())
+	t.Again(f.line, line.number, &s.By.kept)
+	t.Stack.Insert(s.By.kept.Inserted())
 	return dst
 }
 
@@ -532,7 +543,11 @@ func (k *known) learn(of *resolve.Thread, t *textFrame, became []byte) (by shown
 		return by, nil, false
 	}
 	by = shownTail{dependency: dependsOn(of, q.Answer, q.Rule), digits: t.digits, outcome: resolve.OutcomeOf(&f.parser.Frames[0], q.Answer),
-		identified: len(f.parser.Frames[0].BuildIDText) > 0, convention: q.Convention}
+		identified: len(f.parser.Frames[0].BuildIDText) > 0, plain: isPlain(t.tail()) && bytes.Contains(t.tail(), buildIDWord), convention: q.Convention,
+		dated: f.resolver.Dates(q.Answer)}
+	if by.dated && t.behind {
+		return by, nil, false
+	}
 	if f.objects != nil {
 		known, by.object, ok = k.learnObject(t, became)
 	} else {
@@ -581,7 +596,7 @@ func (t *textFrame) words() [len(objectCuts{})][]byte {
 }
 
 // address is where the address begins, with its 0x.
-func (t *textFrame) address() int { return t.addrEnd - t.digits - len("0x") }
+func (t *textFrame) address() int { return t.addrEnd - int(t.digits) - len("0x") }
 
 // writeObject writes the object of the line of that number, of which all but the words is known.
 func (t *textFrame) writeObject(dst, known []byte, at *objectCuts, line int) []byte {

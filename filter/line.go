@@ -65,6 +65,7 @@ func (f *Filter) segment(ctx context.Context, dst []byte, t *resolve.Thread, l *
 		return look(dst)
 	}
 	if s := k.tail(t, &tail, f.line); s != nil {
+		k.learnHead(t, l, &s.By)
 		return k.again(dst, t, &tail, s)
 	}
 	return k.learnText(dst, t, &tail, look)

@@ -40,7 +40,10 @@ type splits struct {
 	active, due int
 	at, oldest  int
 	key         []byte
-	frames      twoLines
+	// last is the line that was asked for last, and lastKey its key.
+	last    *openLine
+	lastKey []byte
+	frames  twoLines
 }
 
 // openLine is what is known of the parts of a line that have left.
@@ -94,6 +97,11 @@ func (h *splits) Scan() *match.Scan {
 
 // Lines notes whether the first line of b is a part.
 func (h *splits) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
+	if h.due == 0 && !h.frames.awaits() && h.f.quiet() {
+		if out, n = h.known(ctx, dst, b); n > 0 {
+			return out, n
+		}
+	}
 	if h.due > 0 || mayBePart(b) {
 		end := bytes.IndexByte(b, '\n') + 1
 		if end == 0 {
@@ -111,6 +119,24 @@ func (h *splits) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
 	}
 	out, n = h.Liner.Lines(ctx, dst, b)
 	h.pass(n)
+	return out, n
+}
+
+// known handles the lines at the start of b that are known, while no part is awaited and nothing is held back.
+func (h *splits) known(ctx context.Context, dst, b []byte) (out []byte, n int) {
+	k := &h.f.known
+	switch {
+	case k.kind(b) != otherLine:
+		if out, n = h.f.repeated(dst, b); n > 0 {
+			h.f.held.pass(b[k.last:n])
+			h.pass(n)
+		}
+	case len(k.heads) > 0 && k.takesText():
+		out, n = k.behind(h, dst, b)
+	}
+	if n > 0 && h.f.traces != nil {
+		h.f.traces.lookAhead(ctx)
+	}
 	return out, n
 }
 
@@ -155,6 +181,7 @@ func (h *splits) Torn(ctx context.Context, dst, begin []byte, waited time.Durati
 // drop ends all that is open.
 func (h *splits) drop() {
 	clear(h.open)
+	h.last = nil
 	h.frames.drop()
 	h.active, h.due = 0, 0
 }
@@ -250,7 +277,7 @@ func (h *splits) look(line []byte, number int) {
 	case l.Object != nil && bytes.HasPrefix(l.Object, dockerHead):
 		h.docker(l, number, &p)
 	case prefix.LogcatBrief <= p.Outer && p.Outer <= prefix.LogcatThreadtime:
-		h.logcat(l, number, &p)
+		h.logcat(l.Body, number, &p)
 	}
 }
 
@@ -337,14 +364,28 @@ func (h *splits) docker(l *parse.Line, number int, p *prefix.Prefix) {
 	h.note(o, j, number, len(l.Body)+1)
 }
 
+// passes looks at a line of that number, which is short and has a frame that is known, while no part is due. It reports whether no more is to be
+// done for it.
+func (h *splits) passes(line []byte, p *prefix.Prefix, number int) bool {
+	switch {
+	case !mayBePart(line) || h.active == 0 && isMarked(line):
+	case p.Outer == prefix.CRI:
+		return false
+	case p.Outer == prefix.LogcatThreadtime:
+		p.End = len(line) - 1
+		h.logcat(line[:p.End], number, p)
+	}
+	return true
+}
+
 // logcat looks at a line of logcat, which is a part if a frame or an element goes on in it. Most lines with a frame are short and whole, and
 // the next one has a frame of its own: what they leave open is not read then.
-func (h *splits) logcat(l *parse.Line, number int, p *prefix.Prefix) {
-	head, text := l.Body[:p.Part], l.Body[p.Part:max(int(p.Part), p.End)]
+func (h *splits) logcat(line []byte, number int, p *prefix.Prefix) {
+	head, text := line[:p.Part], line[p.Part:max(int(p.Part), p.End)]
 	time := timeOf(head)
 	h.key = append(append(h.key[:0], 'l'), head[time:]...)
-	o := h.open[string(h.key)]
-	own := parse.Segment{Text: l.Body, Start: int(p.Part), End: p.End}
+	o := h.of()
+	own := parse.Segment{Text: line, Start: int(p.Part), End: p.End}
 	if o != nil && o.active && (o.due || bytes.Equal(o.time, head[:time]) && !beginsFrame(text) && h.read(o)) {
 		alone := h.f.parser.Settle(own, false)
 		whole := h.f.parser.Settle(parse.Segment{Text: append(bytes.Clone(o.text), text...), Left: len(o.text), Settled: o.settled}, false)
@@ -355,12 +396,12 @@ func (h *splits) logcat(l *parse.Line, number int, p *prefix.Prefix) {
 	if o != nil {
 		h.close(o)
 	}
-	long, full := len(l.Body) >= longEntry, isFull(p, text)
+	long, full := len(line) >= longEntry, isFull(p, text)
 	if !long && !unfinished(text) {
 		return
 	}
 	if !long && !full {
-		h.leave(text, unread, head[:time], false, len(l.Body)+1)
+		h.leave(text, unread, head[:time], false, len(line)+1)
 		return
 	}
 	r := h.f.parser.Settle(own, full)
@@ -371,7 +412,7 @@ func (h *splits) logcat(l *parse.Line, number int, p *prefix.Prefix) {
 	if full && number > 0 && h.f.joints[number] == nil {
 		h.join(&parse.Joint{From: int(p.Part), To: p.End, More: true, Wait: r.Wait}, number)
 	}
-	h.leave(text, done, head[:time], long, len(l.Body)+1)
+	h.leave(text, done, head[:time], long, len(line)+1)
 }
 
 // leave opens a line of logcat, of n bytes, that the next one may go on with.
@@ -419,12 +460,12 @@ func beginsFrame(text []byte) bool {
 
 // unfinished reports whether a text may have the beginning of a frame or an element.
 func unfinished(text []byte) bool {
-	return parse.HasMarkup(text) || hasBegun(text)
+	return hasBegun(text) || parse.HasMarkup(text)
 }
 
 // next returns the line that a part may begin or go on with, nil if it does neither, and what has left of it.
 func (h *splits) next(j *parse.Joint) *openLine {
-	o := h.open[string(h.key)]
+	o := h.of()
 	switch {
 	case o != nil && o.active:
 		j.Before, j.Settled, j.Whole = bytes.Clone(o.text), o.settled, o.whole
@@ -438,12 +479,22 @@ func (h *splits) next(j *parse.Joint) *openLine {
 	return o
 }
 
+// of returns the line of the key at hand, nil if there is none.
+func (h *splits) of() *openLine {
+	if h.last != nil && bytes.Equal(h.key, h.lastKey) {
+		return h.last
+	}
+	h.last, h.lastKey = h.open[string(h.key)], append(h.lastKey[:0], h.key...)
+	return h.last
+}
+
 // opened returns the line of the key at hand, which may be new. If too many are open, others end, those last of which the next part is due.
 func (h *splits) opened() *openLine {
-	o := h.open[string(h.key)]
+	o := h.of()
 	if o != nil {
 		return o
 	}
+	h.last = nil
 	if len(h.open) >= maxOpen {
 		for key, o := range h.open {
 			if !o.due {

@@ -124,9 +124,10 @@ type set[T any] struct {
 // Output is an entry of Outputs.
 type Output[T any] struct {
 	generation uint64
-	// text is the line and, from length on, its output.
+	// text is the line and its output, which begins at output and mostly ends in the line: then both are the same bytes.
 	text   []byte
-	length int
+	length int32 // of the line
+	output int32
 	// By is what else the output depends on.
 	By T
 }
@@ -210,11 +211,18 @@ func (s *Outputs[T]) grow() {
 
 // is reports whether e is the entry of a line in a generation.
 func (e *Output[T]) is(line []byte, generation uint64) bool {
-	return e.generation == generation && len(e.text) > e.length && bytes.Equal(e.text[:e.length], line)
+	if e.generation != generation || int(e.length) != len(line) || len(e.text) == 0 {
+		return false
+	}
+	own := e.text[:e.length]
+	if e.output == 0 {
+		own = e.text[len(e.text)-len(line):]
+	}
+	return bytes.Equal(own, line)
 }
 
 // Text returns the output of the line.
-func (e *Output[T]) Text() []byte { return e.text[e.length:] }
+func (e *Output[T]) Text() []byte { return e.text[e.output:] }
 
 // Keep puts a line with its output in its slot.
 func (s *Outputs[T]) Keep(slot Slot[T], line, output []byte, generation uint64, by T) {
@@ -222,9 +230,14 @@ func (s *Outputs[T]) Keep(slot Slot[T], line, output []byte, generation uint64, 
 	at := in.place(slot.hash, generation)
 	in.hashes[at] = slot.hash
 	e := &in.entries[at]
-	e.generation, e.length, e.By = generation, len(line), by
+	e.generation, e.length, e.output, e.By = generation, int32(len(line)), 0, by
 	s.bytes -= cap(e.text)
-	e.text = append(append(e.text[:0], line...), output...)
+	e.text = e.text[:0]
+	if !bytes.HasSuffix(output, line) {
+		e.output = e.length
+		e.text = append(e.text, line...)
+	}
+	e.text = append(e.text, output...)
 	if s.bytes += cap(e.text); s.bytes > mostBytes {
 		clear(s.sets)
 		s.bytes = 0

@@ -9,6 +9,12 @@ import (
 // TestOutputsTakeAll shows that lines that come over and over are found from their third time on, even if there are as many as a log of
 // many processes has, and that no line has the output of another.
 func TestOutputsTakeAll(t *testing.T) {
+	output := func(i int, line []byte) []byte {
+		if i%3 == 0 {
+			return fmt.Appendf(nil, " in f%d%s", i, line) // most outputs end in the line
+		}
+		return fmt.Appendf(nil, "function %d\n", i)
+	}
 	for _, lines := range []int{1, 60, 500, 2000, 5000} {
 		var s Outputs[int]
 		s.Init()
@@ -17,7 +23,7 @@ func TestOutputsTakeAll(t *testing.T) {
 			for i := range lines {
 				line := fmt.Appendf(nil, " (/usr/lib/libfoo.so+0x%x)\n", i)
 				if e := s.Find(line, 7); e != nil {
-					if want := fmt.Appendf(nil, "function %d\n", i); !bytes.Equal(e.Text(), want) || e.By != i {
+					if want := output(i, line); !bytes.Equal(e.Text(), want) || e.By != i {
 						t.Fatalf("%q became %q, by %d", line, e.Text(), e.By)
 					}
 					continue
@@ -26,7 +32,7 @@ func TestOutputsTakeAll(t *testing.T) {
 					misses++
 				}
 				if slot, again := s.Slot(line, 7); again {
-					s.Keep(slot, line, fmt.Appendf(nil, "function %d\n", i), 7, i)
+					s.Keep(slot, line, output(i, line), 7, i)
 				}
 			}
 		}

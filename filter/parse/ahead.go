@@ -53,19 +53,19 @@ func (a *Ahead) Read(line []byte) *frame.Frame {
 	return &a.frames[first]
 }
 
-// take returns the frames of a line whose turn has come, and whether they are known.
-func (a *Ahead) take(line []byte) (frames []frame.Frame, ok bool) {
+// take appends the frames of a line whose turn has come, and reports whether they are known.
+func (a *Ahead) take(to []frame.Frame, line []byte) (frames []frame.Frame, ok bool) {
 	for i := a.next; i < min(a.next+maxPassed, len(a.lines)); i++ {
 		var from aheadLine
 		if i > 0 {
 			from = a.lines[i-1]
 		}
-		if to := a.lines[i]; bytes.Equal(a.text[from.text:to.text], line) {
+		if end := a.lines[i]; bytes.Equal(a.text[from.text:end.text], line) {
 			a.next = i + 1
-			return a.frames[from.frames:to.frames], true
+			return append(to, a.frames[from.frames:end.frames]...), true
 		}
 	}
-	return nil, false
+	return to, false
 }
 
 // footprint returns how many bytes of memory it keeps. a may be nil.

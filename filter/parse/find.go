@@ -25,9 +25,9 @@ func (p *Parser) ReadFrames(s Segment, renumbering, absolutes bool) (complete bo
 		return true
 	}
 	plain, moved := p.plain(s)
-	p.found.read(&p.search, p.Ahead, plain[:p.plainOf(s.End, len(plain), plain, moved)], p.plainOf(s.Start, 0, plain, moved))
-	for i := range p.found.frames {
-		fr := &p.found.frames[i]
+	is := p.found.read(&p.search, p.Ahead, plain[:p.plainOf(s.End, len(plain), plain, moved)], p.plainOf(s.Start, 0, plain, moved))
+	for i := range is.frames {
+		fr := &is.frames[i]
 		found := Frame{*fr, fr.Module.Of(plain), fr.BuildID.Of(plain), fr.Member.Of(plain), fr.Symbol.Of(plain),
 			hintOf(fr).Of(plain)}
 		if moved {
@@ -47,44 +47,7 @@ func (p *Parser) ReadFrames(s Segment, renumbering, absolutes bool) (complete bo
 		}
 		p.Frames = append(p.Frames, found)
 	}
-	return !p.found.spent
-}
-
-// found is what the text has that was searched last. Those who look ahead of a line, and then the line itself, ask for the same.
-type found struct {
-	text   []byte
-	begin  int
-	frames []frame.Frame
-	spent  bool
-}
-
-// maxFound bounds the frames that are kept from line to line.
-const maxFound = 256
-
-// read finds the frames of a text, in which the program's own words begin at begin. ahead may be nil.
-func (k *found) read(search *frame.Search, ahead *Ahead, text []byte, begin int) {
-	if len(k.text) > 0 && begin == k.begin && bytes.Equal(text, k.text) {
-		return
-	}
-	if cap(k.frames) > maxFound {
-		k.frames = nil
-	}
-	k.text, k.frames = k.text[:0], k.frames[:0]
-	known := false
-	if k.spent = false; ahead != nil && begin == 0 {
-		var frames []frame.Frame
-		frames, known = ahead.take(text)
-		k.frames = append(k.frames, frames...)
-	}
-	if !known {
-		search.Reset(text)
-		search.Begin(begin)
-		for fr := search.Next(0); fr != nil; fr = search.Next(fr.Whole.End) {
-			k.frames = append(k.frames, *fr)
-		}
-		k.spent = search.Spent()
-	}
-	k.text, k.begin = append(k.text, text...), begin
+	return !is.spent
 }
 
 // begun lets a frame that began in an earlier part of its line be answered in this one: after the frame, if the place for the answer has left.

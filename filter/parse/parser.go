@@ -8,6 +8,7 @@
 //	dump.go      a dump of registers over several lines
 //	find.go      frames of other formats, without escape sequences
 //	ahead.go     frames of lines that were looked at ahead
+//	found.go     the frames of texts that come again
 //	json.go      the strings of a line that is a JSON object
 //	xml.go       the texts of a document of XML
 //	joint.go     lines that a logger has split
@@ -49,5 +50,5 @@ type Parser struct {
 
 // Footprint returns how many bytes of memory the parser keeps between lines.
 func (p *Parser) Footprint() int {
-	return p.Ahead.footprint() + cap(p.unquoted) + cap(p.strip) + cap(p.whole) + cap(p.found.text) + cap(p.object.text) + (cap(p.object.all)+cap(p.object.narrow))*int(unsafe.Sizeof(piece{})) + cap(p.found.frames)*int(unsafe.Sizeof(frame.Frame{})) + 4*(cap(p.stripPos)+cap(p.unquotedPos))
+	return p.Ahead.footprint() + cap(p.unquoted) + cap(p.strip) + cap(p.whole) + p.found.footprint() + cap(p.object.text) + (cap(p.object.all)+cap(p.object.narrow))*int(unsafe.Sizeof(piece{})) + 4*(cap(p.stripPos)+cap(p.unquotedPos))
 }

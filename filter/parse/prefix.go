@@ -14,6 +14,9 @@ func (p *Parser) ReadPrefix(text []byte) *prefix.Prefix {
 	return &p.Prefix
 }
 
+// Repeats reports whether a line begins with a prefix that came before, at another time; see prefix.Reader.Again.
+func (p *Parser) Repeats(h *prefix.Head, line []byte) bool { return p.reader.Again(h, line) }
+
 // recent is how many bytes at the end of passing lines are searched for headers: the last message of logcat -v long.
 const recent = 4 << 10
 

@@ -1,9 +1,9 @@
 // Package prefix reads what a logger wrote before the text of a program: timestamps, levels, tags, process IDs.
 //
 // reader.go reads the prefixes of a line by the rows of table.go. Each row's recognizer is in the file of its like: logcat*.go, fuchsia.go,
-// syslog.go, time.go, container.go, ci.go and runtime.go; parts.go has what they share. key.go makes of a prefix the key of the process,
-// json.go of a line that is a JSON object. crashed.go finds the process that a crash report names, prefix.go where the text begins
-// after any prefix.
+// syslog.go, time.go, container.go, ci.go and runtime.go; parts.go has what they share. again.go knows a prefix that comes again at another
+// time. key.go makes of a prefix the key of the process, json.go of a line that is a JSON object. crashed.go finds the process that a crash
+// report names, prefix.go where the text begins after any prefix.
 package prefix
 
 import "qss-filter/filter/scan"

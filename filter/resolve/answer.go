@@ -11,42 +11,43 @@ import (
 	"qss-filter/symsrc"
 )
 
-// Answer is a module-relative address with what is known of it.
+// Answer is a module-relative address with what is known of it. What is asked of the answer for each of its frames comes first: it is in few
+// lines of a processor's cache then.
 type Answer struct {
 	// Module is nil if no mapping covers the address.
 	Module *Module
-	// Ambiguous is set if more than one mapping may cover it, since addresses were cut to 32 bits.
-	Ambiguous bool
-	// unlisted is why no mapping covers the address, if those of running processes were looked at, or "".
-	unlisted string
+	// Frames are the functions there, innermost first.
+	Frames []symsrc.Frame
+	adjusted
+	validity
+	// files is how the search for the module's files had ended when the query was asked. It is nil if a source does not say.
+	files *symsrc.Files
 	// Offset is the place of the code or the variable in the module.
 	Offset uint64
-	adjusted
 	// Kind is Code or Data.
 	Kind symsrc.Kind
 	// Space is what Offset counts from.
 	Space symsrc.Space
-	// Frames are the functions there, innermost first.
-	Frames []symsrc.Frame
+	// Ambiguous is set if more than one mapping may cover the address, since addresses were cut to 32 bits.
+	Ambiguous bool
+	// refuting is set if Elsewhere shows that the file is another one.
+	refuting bool
+	// called is set if the name of the innermost function is the log's.
+	called bool
+	// Java is what maps say of a frame of Java, nil for others. Frames has the only candidate.
+	Java *JavaAnswer
 	// Printed is what a printer remembers of the answer.
 	Printed any
+	// unlisted is why no mapping covers the address, if those of running processes were looked at, or "".
+	unlisted string
 	// Made is symsrc.Answer.Made.
 	Made time.Time
 	// Elsewhere is the function that the log names there, if the file does not have it there. It is "" otherwise.
 	Elsewhere string
-	// refuting is set if that shows that the file is another one.
-	refuting bool
 	// Unclear says why it is not known which instruction is meant. It is "" otherwise.
 	Unclear string
 	// Refused is why the file's names are not used, if it may not be the one that ran. It is "" otherwise.
 	Refused string
-	// Java is what maps say of a frame of Java, nil for others. Frames has the only candidate.
-	Java *JavaAnswer
-	// called is set if the name of the innermost function is the log's.
-	called bool
-	// files is how the search for the module's files had ended when the query was asked. It is nil if a source does not say.
-	files *symsrc.Files
-	validity
 }
 
 // adjusted is how a logged address became that of the code.

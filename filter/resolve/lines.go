@@ -39,9 +39,17 @@ func (l *lines) time() time.Time {
 	return l.at
 }
 
+// decides reports whether the time of a line decides how the lines of an answer are marked.
+func (l *lines) decides(a *Answer) bool {
+	return l.compared && a.byPath() && a.Module.ran == 0 && slices.ContainsFunc(a.Frames, func(fr symsrc.Frame) bool { return fr.Line > 0 })
+}
+
+// Dates reports the same of an answer for a frame.
+func (r *Resolver) Dates(a *Answer) bool { return r.lines.decides(a) }
+
 // mark returns an answer whose lines are marked if they may not be those of the log.
 func (l *lines) mark(a *Answer) *Answer {
-	if !l.compared || !a.byPath() || a.Module.ran > 0 || !slices.ContainsFunc(a.Frames, func(fr symsrc.Frame) bool { return fr.Line > 0 && !fr.LineNow }) {
+	if !l.decides(a) || !slices.ContainsFunc(a.Frames, func(fr symsrc.Frame) bool { return fr.Line > 0 && !fr.LineNow }) {
 		return a
 	}
 	if changed := a.Files().Changed; !changed.IsZero() && changed.Before(l.time()) {

@@ -59,6 +59,12 @@ func (m *Module) assumed() bool {
 	return m.Files != nil && (m.fixed || m.Files.Assumed && m.ran != m.generation+1)
 }
 
+// byPath reports whether the files were found by their path or name alone.
+func (m *Module) byPath() bool { return m.Files != nil && m.Files.Unverified }
+
+// unverified is Answer.Unverified of the module's answers.
+func (m *Module) unverified() bool { return m.byPath() && !m.Files.Assumed }
+
 // symbol is a function that a log names, with its size if the log has that.
 type symbol struct {
 	name string
@@ -177,7 +183,7 @@ func (o *memo) isCurrent(a *Answer) bool {
 		return true
 	}
 	o.watch(a.Module)
-	return a.generation == a.Module.generation && a.refutations == a.Module.refutations
+	return a.state() == a.Module.generation+a.Module.refutations
 }
 
 // watch checks whether the files of a module are still those that were found.

@@ -99,13 +99,18 @@ func (t *Thread) Answered(line int, a *Answer) {
 
 // Numbered is Answered for a frame that has a number.
 func (t *Thread) Numbered(line int, number uint64, a *Answer) {
+	t.number(line, number, a, len(a.Frames) > 0)
+	t.Answered(line, a)
+}
+
+// number notes the answer for a frame of that number on a line, which has names or not.
+func (t *Thread) number(line int, number uint64, a *Answer, named bool) {
 	if number < uint64(len(t.top)) || line > t.Stack.Line+maxLinesApart {
 		t.top = t.top[:0]
 	}
-	if number == uint64(len(t.top)) && number < maxTop && len(a.Frames) > 0 {
+	if number == uint64(len(t.top)) && number < maxTop && named {
 		t.top = append(t.top, a)
 	}
-	t.Answered(line, a)
 }
 
 const (
@@ -158,6 +163,8 @@ type Processes struct {
 	Shifted int
 	// buildIDs is the number of build IDs of all processes.
 	buildIDs int
+	// forgotten is how often all threads were forgotten.
+	forgotten int
 }
 
 // newProcesses returns an empty set of processes that by tells apart.
@@ -171,8 +178,12 @@ func newProcesses(by prefix.By) *Processes {
 func (o *Processes) forget() {
 	o.byKey, o.writers, o.threads = map[string]*Process{}, map[string]*writer{}, map[string]*Thread{}
 	o.last, o.lastKey, o.Shifted, o.buildIDs = nil, o.lastKey[:0], 0, 0
+	o.forgotten++
 	o.Unnamed = o.find([]byte{0}, 0) // the key of lines that name neither process nor thread
 }
+
+// Forgotten returns how often all threads were forgotten: one that was found before is none of the log's then.
+func (o *Processes) Forgotten() int { return o.forgotten }
 
 // Thread returns the thread that has written a text with the loggers' prefixes p. If the text is a string in a JSON object, outer
 // has the prefixes of the object's line, outerLine. Otherwise both are nil. words are those that the text holds.

@@ -11,9 +11,7 @@ import (
 )
 
 // byPath reports whether the files of an answer were found by their path or name alone.
-func (a *Answer) byPath() bool {
-	return a.Module != nil && a.Module.Files != nil && a.Module.Files.Unverified
-}
+func (a *Answer) byPath() bool { return a.Module != nil && a.Module.byPath() }
 
 // Files returns the module's files as they were found when the query was asked. It is nil if nothing was searched for.
 func (a *Answer) Files() *symsrc.Files {
@@ -25,7 +23,7 @@ func (a *Answer) Files() *symsrc.Files {
 
 // Unverified reports whether nothing but the word of the user says that the files of an answer are those that ran. Files that the
 // user has not pointed at have names only if the process's stacks prove them, or if the filter has started the process.
-func (a *Answer) Unverified() bool { return a.byPath() && !a.Module.Files.Assumed }
+func (a *Answer) Unverified() bool { return a.Module != nil && a.Module.unverified() }
 
 // Assumed reports whether the answer is from a file of this machine that only stacks can prove: the user has not pointed at it, and no
 // program of the log that the filter has started was seen with it.

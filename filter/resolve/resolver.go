@@ -12,6 +12,7 @@
 //	answer.go      answers: asks for a place, unless the answer is known
 //	modules.go     memo: modules and answers that are remembered, and how long an answer holds
 //	memo.go        the tables of answers
+//	kept.go        Kept: answers whose output is kept
 //	source.go      source: symbols and machine code
 //	prefetch.go    Prefetch: answers that other cores find ahead
 //	proof.go       Proofs: whether files that are this machine's own are proven to be those that ran
