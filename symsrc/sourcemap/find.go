@@ -74,8 +74,9 @@ type Script struct {
 	code *code
 	// generated are the scripts that sources of the map are, by their paths in frames; nil for those that are none.
 	generated map[string]*Script
-	held      int        // bytes of these
-	mu        sync.Mutex // of both
+	held      int               // bytes of these
+	paths     map[string]string // of sources in frames, by what the map has
+	mu        sync.Mutex        // of all three
 }
 
 // spaces are memory for the segments near a place.
@@ -665,6 +666,21 @@ func (s *Script) content(file string) (text string, ok bool) {
 // below returns the path of a source in frames.
 func (s *Script) below(source string) string { return Below(filepath.ToSlash(s.path), source) }
 
+// shown is below for a source of which frames are.
+func (s *Script) shown(source string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known, ok := s.paths[source]
+	if !ok {
+		known = s.below(source)
+		if s.paths == nil || len(s.paths) >= maxGenerated {
+			s.paths = map[string]string{}
+		}
+		s.paths[source] = known
+	}
+	return known
+}
+
 // size returns how many bytes of memory a script takes, about.
 func (s *Script) size() (n int) {
 	if s.part {
@@ -882,7 +898,7 @@ func (s *Script) read(offset uint64) symsrc.Answer {
 	if !ok || o.Source == "" {
 		return a
 	}
-	a.Frames = []symsrc.Frame{{Func: o.Function, File: s.below(o.Source), Line: o.Line, Column: o.Column + 1, Unverified: s.unnamed || !sure, Foreign: o.Ignored}}
+	a.Frames = []symsrc.Frame{{Func: o.Function, File: s.shown(o.Source), Line: o.Line, Column: o.Column + 1, Unverified: s.unnamed || !sure, Foreign: o.Ignored}}
 	return a
 }
 

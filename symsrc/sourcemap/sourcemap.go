@@ -320,6 +320,8 @@ type found struct {
 	moved bool
 	// word is where the source has the word at the place, if that is known. It is in the source of the segment.
 	word *position
+	// windows are the texts of the sources that it was compared with.
+	windows []window
 }
 
 // position is a place in a source.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -28,6 +29,19 @@ func (t *text) read(at span) []byte {
 		return at.of(t.data)
 	}
 	part := make([]byte, at.end-at.at)
+	if !t.readInto(part, at.at) {
+		return nil
+	}
+	return part
+}
+
+// readWith is read for a caller that has space for the part.
+func (t *text) readWith(space *[]byte, at span) []byte {
+	if t.data != nil {
+		return at.of(t.data)
+	}
+	part := slices.Grow((*space)[:0], at.end-at.at)[:at.end-at.at]
+	*space = part
 	if !t.readInto(part, at.at) {
 		return nil
 	}
