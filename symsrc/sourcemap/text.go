@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"qss-filter/symsrc/diskcache"
 	"qss-filter/symsrc/mapped"
@@ -21,7 +22,13 @@ type text struct {
 	info os.FileInfo // of the file as it was
 	// lost is set if it was another one when a piece of it was wanted.
 	lost atomic.Bool
+	// file is open for a moment after a read: frames come together, and to open it takes longer than to read a piece. mu is of it alone.
+	file *os.File
+	mu   sync.Mutex
 }
+
+// openTime is how long a file is open after it was opened for a read.
+const openTime = 10 * time.Millisecond
 
 // read returns a part of the text, nil if the file is not the one that it was.
 func (t *text) read(at span) []byte {
@@ -50,13 +57,26 @@ func (t *text) readWith(space *[]byte, at span) []byte {
 
 // readInto reads the text of a file from an offset on. It returns false if the file is not the one that it was.
 func (t *text) readInto(part []byte, at int) bool {
-	f, err := os.Open(t.path)
-	if err != nil {
-		return false
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.file == nil {
+		f, err := os.Open(t.path)
+		if err != nil {
+			return false
+		}
+		t.file = f
+		time.AfterFunc(openTime, t.close)
 	}
-	defer f.Close()
-	_, err = f.ReadAt(part, int64(at))
-	return err == nil && !t.changed(f)
+	_, err := t.file.ReadAt(part, int64(at))
+	return err == nil && !t.changed(t.file)
+}
+
+// close closes the file.
+func (t *text) close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.file.Close()
+	t.file = nil
 }
 
 // pieces are a part of a file of which only the blocks that are asked for are read: three frames need little of a large script and its map.
