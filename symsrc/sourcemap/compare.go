@@ -1,8 +1,9 @@
 package sourcemap
 
 import (
-	"bytes"
+	"encoding/binary"
 	"encoding/json"
+	"math/bits"
 	"path"
 	"slices"
 	"strings"
@@ -64,9 +65,6 @@ func (m *Map) window(source, line int32) (w window, lines int, ok bool) {
 	return w, len(of.starts), ok
 }
 
-// newline is what JSON has for the end of a line.
-var newline = []byte(`\n`)
-
 // manyStarts are memory for where lines begin.
 var manyStarts = sync.Pool{New: func() any { return new([]uint32) }}
 
@@ -75,20 +73,28 @@ func lineStarts(text []byte) []uint32 {
 	space := manyStarts.Get().(*[]uint32)
 	defer manyStarts.Put(space)
 	starts := append((*space)[:0], 0)
-	for i := 0; ; {
-		n := bytes.Index(text[i:], newline)
-		if n < 0 {
-			*space = starts
-			return slices.Clone(starts)
+	const ones = 0x0101010101010101
+	for i := 0; i+1 < len(text); {
+		if i+8 <= len(text) { // there are too many backslashes in most texts for bytes.IndexByte
+			rest := binary.LittleEndian.Uint64(text[i:]) ^ '\\'*ones
+			zeros := (rest - ones) &^ rest & (0x80 * ones)
+			if zeros == 0 {
+				i += 8
+				continue
+			}
+			i += bits.TrailingZeros64(zeros) / 8
 		}
-		escapes := 0
-		for k := i + n - 1; k >= i && text[k] == '\\'; k-- {
-			escapes++
+		switch {
+		case text[i] != '\\':
+			i++
+			continue
+		case i+1 < len(text) && text[i+1] == 'n':
+			starts = append(starts, uint32(i+2))
 		}
-		if i += n + len(newline); escapes%2 == 0 {
-			starts = append(starts, uint32(i))
-		}
+		i += 2
 	}
+	*space = starts
+	return slices.Clone(starts)
 }
 
 // window is a line of a source and some before and after it.
