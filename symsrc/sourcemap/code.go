@@ -44,24 +44,41 @@ func openCode(path string, kept *diskcache.Kept) (c *code, id string) {
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxScript {
 		return nil, ""
 	}
+	if info.Size() < worthKept {
+		text, err := os.ReadFile(path)
+		if err != nil || isBinary(text) {
+			return nil, ""
+		}
+		return newCode(text), debugID(text)
+	}
 	of := &text{path: path, info: info}
-	large := info.Size() >= worthKept
-	if large {
-		if index, ok := kept.Load(path); ok {
-			if c, id, ok = of.decodeCode(index); ok {
-				return c, id
-			}
+	if index, ok := kept.Load(path); ok {
+		if c, id, ok = of.decodeCode(index); ok {
+			return c, id
 		}
 	}
-	text, err := os.ReadFile(path)
-	if err != nil || bytes.HasPrefix(text, byteCode) || bytes.HasPrefix(text, ramBundle) {
+	f, err := os.Open(path)
+	if err != nil {
 		return nil, ""
 	}
-	c, id = newCode(text), debugID(text)
-	if large {
-		kept.Store(path, c.encode(id))
+	defer f.Close()
+	var index []byte
+	if of.whole(f, func(text []byte) error {
+		if !isBinary(text) {
+			index = newCode(text).encode(debugID(text))
+		}
+		return nil
+	}) != nil || index == nil || of.changed(f) {
+		return nil, ""
 	}
+	kept.Store(path, index)
+	c, id, _ = of.decodeCode(index)
 	return c, id
+}
+
+// isBinary reports whether a file is Hermes' byte code or a RAM bundle.
+func isBinary(text []byte) bool {
+	return bytes.HasPrefix(text, byteCode) || bytes.HasPrefix(text, ramBundle)
 }
 
 // differs reports whether there is a file at a path with other code.

@@ -177,7 +177,10 @@ func openMap(path string, kept *diskcache.Kept) (m *Map, err error) {
 			return m, nil
 		}
 	}
-	if m, err = of.parseFile(f); err != nil {
+	if err = of.whole(f, func(data []byte) error {
+		m, err = parseAll(data, of)
+		return err
+	}); err != nil {
 		return nil, fmt.Errorf("not a source map: %w", err)
 	}
 	if of.changed(f) {
@@ -190,21 +193,21 @@ func openMap(path string, kept *diskcache.Kept) (m *Map, err error) {
 	return m, nil
 }
 
-// parseFile parses the map in a file. The mappings in the text are not to be used afterwards: a bundle may be built again, and no page of an
-// old file may be wanted then.
-func (t *text) parseFile(f *os.File) (m *Map, err error) {
+// whole calls f with all of the text of a file. That is not to be used afterwards: a bundle may be built again, and no page of an old file may
+// be wanted then.
+func (t *text) whole(file *os.File, f func(data []byte) error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if fault := recover(); fault != nil {
-			m, err = nil, errChanged // it was cut short
+			err = errChanged // it was cut short
 		}
 	}()
-	data, end, err := mapped.Whole(f, t.info)
+	data, end, err := mapped.Whole(file, t.info)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { _ = end() }()
-	return parseAll(data, t)
+	return f(data)
 }
 
 // each calls f for the map, or for those of its sections, and for those of its segments.
