@@ -74,9 +74,8 @@ type Script struct {
 	code *code
 	// generated are the scripts that sources of the map are, by their paths in frames; nil for those that are none.
 	generated map[string]*Script
-	held      int               // bytes of these
-	paths     map[string]string // of sources in frames, by what the map has
-	mu        sync.Mutex        // of all three
+	held      int        // bytes of these
+	mu        sync.Mutex // of both
 }
 
 // spaces are memory for the segments near a place.
@@ -666,19 +665,18 @@ func (s *Script) content(file string) (text string, ok bool) {
 // below returns the path of a source in frames.
 func (s *Script) below(source string) string { return Below(filepath.ToSlash(s.path), source) }
 
-// shown is below for a source of which frames are.
-func (s *Script) shown(source string) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	known, ok := s.paths[source]
-	if !ok {
-		known = s.below(source)
-		if s.paths == nil || len(s.paths) >= maxGenerated {
-			s.paths = map[string]string{}
-		}
-		s.paths[source] = known
+// sourcePath returns the path in frames of the source of a place. The map keeps it.
+func (s *Script) sourcePath(f *found) string {
+	of, i := f.of, f.near[f.index].source
+	of.mu.Lock()
+	defer of.mu.Unlock()
+	if of.paths == nil {
+		of.paths = make([]string, len(of.sources))
 	}
-	return known
+	if of.paths[i] == "" {
+		of.paths[i] = s.below(of.sources[i])
+	}
+	return of.paths[i]
 }
 
 // size returns how many bytes of memory a script takes, about.
@@ -898,7 +896,7 @@ func (s *Script) read(offset uint64) symsrc.Answer {
 	if !ok || o.Source == "" {
 		return a
 	}
-	a.Frames = []symsrc.Frame{{Func: o.Function, File: s.shown(o.Source), Line: o.Line, Column: o.Column + 1, Unverified: s.unnamed || !sure, Foreign: o.Ignored}}
+	a.Frames = []symsrc.Frame{{Func: o.Function, File: s.sourcePath(&f), Line: o.Line, Column: o.Column + 1, Unverified: s.unnamed || !sure, Foreign: o.Ignored}}
 	return a
 }
 

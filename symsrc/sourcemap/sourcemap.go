@@ -58,6 +58,7 @@ type Map struct {
 	text                *text
 	mu                  sync.Mutex
 	named               map[int32]functions   // of sources, by Metro
+	paths               []string              // of sources in frames, as far as these were asked for
 	texts               map[int32]*sourceText // of sources, nil for those without one
 	textBytes           int                   // of these
 }
