@@ -119,6 +119,9 @@ func (s *Prefetch) Drop() {
 
 // take answers a query, or takes the answer that another core has found.
 func (s *Prefetch) take(ctx context.Context, q query) found {
+	if q.space == symsrc.InScript {
+		return s.checked(s.source.fetch(ctx, q)) // it takes less time than to look ahead
+	}
 	e := s.request(&q)
 	if len(s.rest) > 0 && len(s.rest) <= s.left && e == nil {
 		if s.idle--; s.idle < 0 {
@@ -126,7 +129,11 @@ func (s *Prefetch) take(ctx context.Context, q query) found {
 			e = s.request(&q)
 		}
 	}
-	got := s.await(ctx, e, q)
+	return s.checked(s.await(ctx, e, q))
+}
+
+// checked returns an answer, and tells of the panic that it was.
+func (s *Prefetch) checked(got found) found {
 	if got.broken != "" {
 		s.broken(got.broken)
 	}
@@ -296,7 +303,7 @@ func (s *Prefetch) predict(t *Thread, line []byte) (q query, ok, stop bool) {
 	}
 	line, _ = scan.CutEnd(line)
 	fr := s.Lines.Read(line)
-	if fr == nil || fr.Done || fr.Shape == frame.NumberOnly || fr.Data {
+	if fr == nil || fr.Done || fr.Shape == frame.NumberOnly || fr.Data || fr.Space == symsrc.InScript {
 		return q, false, false
 	}
 	seen := parse.Frame{Frame: *fr, ModuleText: fr.Module.Of(line), BuildIDText: fr.BuildID.Of(line), MemberText: fr.Member.Of(line), SymbolText: fr.Symbol.Of(line)}

@@ -230,7 +230,7 @@ func (s *queries) module(t *Thread, fr *parse.Frame) *Module {
 	case len(id) > 0:
 	case fr.Arch != "":
 		return s.memo.apple(name, fr.Arch)
-	case isDarwin(name):
+	case fr.Space != symsrc.InScript && isDarwin(name):
 		return s.memo.apple(name, symsrc.AnyArch)
 	}
 	return s.memo.written(name, id)

@@ -36,9 +36,10 @@ func (s *source) fetch(ctx context.Context, q query) (got found) {
 	defer got.rescue(q)
 	got.addr = q.addr()
 	if got.addr.Space == symsrc.InScript {
-		got.Files = &symsrc.Files{}
 		if script := s.script(ctx, q.mod); script != nil {
 			got.Answer = script.At(q.off)
+		} else {
+			got.Files = &symsrc.Files{}
 		}
 		return got
 	}

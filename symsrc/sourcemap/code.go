@@ -44,24 +44,41 @@ func openCode(path string, kept *diskcache.Kept) (c *code, id string) {
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxScript {
 		return nil, ""
 	}
+	if info.Size() < worthKept {
+		text, err := os.ReadFile(path)
+		if err != nil || isBinary(text) {
+			return nil, ""
+		}
+		return newCode(text), debugID(text)
+	}
 	of := &text{path: path, info: info}
-	large := info.Size() >= worthKept
-	if large {
-		if index, ok := kept.Load(path); ok {
-			if c, id, ok = of.decodeCode(index); ok {
-				return c, id
-			}
+	if index, ok := kept.Load(path); ok {
+		if c, id, ok = of.decodeCode(index); ok {
+			return c, id
 		}
 	}
-	text, err := os.ReadFile(path)
-	if err != nil || bytes.HasPrefix(text, byteCode) || bytes.HasPrefix(text, ramBundle) {
+	f, err := os.Open(path)
+	if err != nil {
 		return nil, ""
 	}
-	c, id = newCode(text), debugID(text)
-	if large {
-		kept.Store(path, c.encode(id))
+	defer f.Close()
+	var index []byte
+	if of.whole(f, func(text []byte) error {
+		if !isBinary(text) {
+			index = newCode(text).encode(debugID(text))
+		}
+		return nil
+	}) != nil || index == nil || of.changed(f) {
+		return nil, ""
 	}
+	kept.Store(path, index)
+	c, id, _ = of.decodeCode(index)
 	return c, id
+}
+
+// isBinary reports whether a file is Hermes' byte code or a RAM bundle.
+func isBinary(text []byte) bool {
+	return bytes.HasPrefix(text, byteCode) || bytes.HasPrefix(text, ramBundle)
 }
 
 // differs reports whether there is a file at a path with other code.
@@ -218,16 +235,14 @@ func parts(line []byte, offset int) bool {
 }
 
 // wordBytes are the bytes of words: identifiers, keywords and numbers.
-var wordBytes = func() (in [4]uint64) {
-	for c := range 256 {
-		if c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c == '_' || c == '$' || c >= 0x80 {
-			in[c/64] |= 1 << (c % 64)
-		}
+var wordBytes = func() (in [256]bool) {
+	for c := range in {
+		in[c] = c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c == '_' || c == '$' || c >= 0x80
 	}
 	return in
 }()
 
-func inWord(b byte) bool { return wordBytes[b/64]>>(b%64)&1 != 0 }
+func inWord(b byte) bool { return wordBytes[b] }
 
 // fits reports whether a map may be of the code, by its segments near a place: all begin in it, and none close to the place and hardly any
 // other in the middle of a word. Those of another build do as soon as their code has moved. One that is a byte after the begin of a word that
@@ -242,7 +257,12 @@ func (c *code) fits(f *found) bool {
 			at, word = n, -1
 			r, is = c.row(n)
 		}
-		offset, ok := r.offset(column)
+		offset, ok := column, column <= len(r.text)
+		if r.before != nil {
+			offset, ok = r.offset(column)
+		} else {
+			r.want(column-1, column+1)
+		}
 		if within := ok && parts(r.text, offset); ok && !within {
 			word = offset
 		} else if !is || !ok || offset != word+1 {
@@ -418,7 +438,7 @@ func (f *found) await(r *row, from, offset, line, column int) comparison {
 		if len(bytes.Trim(r.text[min(offset+len(awaitWord), to):to], " (")) > 0 {
 			break
 		}
-		if place, ok := f.of.awaitBefore(&f.near[i]); ok {
+		if place, ok := f.awaitBefore(&f.near[i]); ok {
 			f.index, f.word = i, &place
 			return agrees
 		}
@@ -426,21 +446,12 @@ func (f *found) await(r *row, from, offset, line, column int) comparison {
 	}
 	r.want(from, offset)
 	switch {
-	case from < offset && try(first, r.text[from:offset+len(awaitWord)]), from == offset && f.of.hasWord(&f.near[first], awaitWord):
+	case from < offset && try(first, r.text[from:offset+len(awaitWord)]), from == offset && f.hasWord(&f.near[first], awaitWord):
 		return agrees
 	case known:
 		return differs
 	}
 	return unknown
-}
-
-// compare compares code with the source at the place of the i-th segment. If it agrees, the place is that of the last word or sign of the code.
-func (f *found) compare(i int, code []byte) comparison {
-	of, at := f.of.compare(&f.near[i], code)
-	if of == agrees {
-		f.index, f.word = i, &at
-	}
-	return of
 }
 
 // holds reports whether all places of a map are in the code, by those that it notes, and the last one.

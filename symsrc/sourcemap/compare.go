@@ -1,21 +1,25 @@
 package sourcemap
 
 import (
-	"bytes"
+	"encoding/binary"
 	"encoding/json"
+	"math/bits"
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
 // sourceText is the content of a source that the map has, as JSON has it. Places in it are as those of code.
 type sourceText struct {
-	text   []byte
+	of     *text
+	at     span     // of the content, without its quotes
 	starts []uint32 // of its lines
 }
 
-// Bounds of what is compared: bytes of the content of a source, and of all that are remembered; columns of a line, and bytes of code.
+// Bounds of what is compared: bytes of the content of a source, and of where the lines of all begin that are remembered; columns of a line, and
+// bytes of code.
 const (
 	maxText     = 4 << 20
 	maxTexts    = 16 << 20
@@ -23,82 +27,178 @@ const (
 	maxCompared = 256
 )
 
-// sourceText returns the content of a source in JavaScript or TypeScript, nil if the map has none.
-func (m *Map) sourceText(source int32) *sourceText {
+// wholeTexts are memory for the contents of sources.
+var wholeTexts = sync.Pool{New: func() any { return new([]byte) }}
+
+// window returns the text around a line of a source in JavaScript or TypeScript, and how many lines the source has. ok is false if the map does
+// not have the content, or no such line, or a long one.
+func (m *Map) window(source, line int32) (w window, lines int, ok bool) {
 	if source < 0 || int(source) >= len(m.contents) || !isJavaScript(m.sources[source]) {
-		return nil
+		return w, 0, false
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	of, known := m.texts[source]
-	if known {
-		return of
-	}
-	if at := m.contents[source]; at.end-at.at <= maxText {
-		if text := m.text.read(at); len(text) > 2 && text[0] == '"' {
-			of = newSourceText(text[1 : len(text)-1])
-			m.textBytes += len(text)
+	var whole []byte
+	if !known {
+		space := wholeTexts.Get().(*[]byte)
+		defer wholeTexts.Put(space)
+		at := m.contents[source]
+		if at.end-at.at <= maxText {
+			whole = m.text.readWith(space, at)
 		}
+		if len(whole) > 2 && whole[0] == '"' {
+			whole = whole[1 : len(whole)-1]
+			of = &sourceText{m.text, span{at.at + 1, at.end - 1}, lineStarts(whole)}
+			m.textBytes += 4 * len(of.starts)
+		}
+		if m.texts == nil || m.textBytes > maxTexts {
+			m.texts, m.textBytes = map[int32]*sourceText{}, 0
+		}
+		m.texts[source] = of
 	}
-	if m.texts == nil || m.textBytes > maxTexts {
-		m.texts, m.textBytes = map[int32]*sourceText{}, 0
+	if of == nil {
+		return w, 0, false
 	}
-	m.texts[source] = of
-	return of
+	w, ok = of.window(line, whole)
+	w.source, w.line = source, line
+	return w, len(of.starts), ok
 }
 
-func newSourceText(text []byte) *sourceText {
-	of := &sourceText{text, []uint32{0}}
-	for i := 0; ; {
-		n := bytes.IndexByte(text[i:], '\\')
-		if n < 0 || i+n+1 >= len(text) {
-			return of
+// manyStarts are memory for where lines begin.
+var manyStarts = sync.Pool{New: func() any { return new([]uint32) }}
+
+// lineStarts returns where the lines of a content begin.
+func lineStarts(text []byte) []uint32 {
+	space := manyStarts.Get().(*[]uint32)
+	defer manyStarts.Put(space)
+	starts := append((*space)[:0], 0)
+	const ones = 0x0101010101010101
+	for i := 0; i+1 < len(text); {
+		if i+8 <= len(text) { // there are too many backslashes in most texts for bytes.IndexByte
+			rest := binary.LittleEndian.Uint64(text[i:]) ^ '\\'*ones
+			zeros := (rest - ones) &^ rest & (0x80 * ones)
+			if zeros == 0 {
+				i += 8
+				continue
+			}
+			i += bits.TrailingZeros64(zeros) / 8
 		}
-		if i += n + 2; text[i-1] == 'n' {
-			of.starts = append(of.starts, uint32(i))
+		switch {
+		case text[i] != '\\':
+			i++
+			continue
+		case i+1 < len(text) && text[i+1] == 'n':
+			starts = append(starts, uint32(i+2))
 		}
+		i += 2
 	}
+	*space = starts
+	return slices.Clone(starts)
 }
 
 // window is a line of a source and some before and after it.
 type window struct {
-	text  string
-	first int32 // line of it
-	at    int   // where the line begins
+	source, line int32
+	text         string
+	first        int32 // line of it
+	at           int   // where the line begins
 }
 
 // Lines of a window before and after its own.
 const linesBefore, linesAfter = 3, 12
 
-// window returns the text around a line. ok is false if there is no such line, or if it is long.
-func (s *sourceText) window(line int32) (w window, ok bool) {
+// window returns the text around a line. ok is false if there is no such line, or if it is long. whole is the content, nil if it must be read.
+func (s *sourceText) window(line int32, whole []byte) (w window, ok bool) {
 	n := int(line)
 	if n < 0 || n >= len(s.starts) {
 		return w, false
 	}
-	part := func(from, to int) (text string) {
-		end := len(s.text)
+	// part returns where the lines from one to another are; nowhere if they are long.
+	part := func(from, to int) (at span) {
+		at = span{0, s.at.end - s.at.at}
+		if from < len(s.starts) {
+			at.at = int(s.starts[from])
+		}
 		if to < len(s.starts) {
-			end = int(s.starts[to])
+			at.end = int(s.starts[to])
 		}
-		begin := int(s.starts[from])
-		if end-begin > 4*maxColumn {
-			return ""
+		if from >= len(s.starts) || at.end-at.at > 4*maxColumn {
+			return span{}
 		}
-		err := json.Unmarshal(slices.Concat([]byte{'"'}, s.text[begin:end], []byte{'"'}), &text)
-		ok = ok || from == n && err == nil
-		return text
+		return at
 	}
 	w.first = int32(max(0, n-linesBefore))
-	before := part(int(w.first), n)
-	if w.at = len(before); before == "" {
+	before, own, after := part(int(w.first), n), part(n, n+1), part(n+1, n+linesAfter)
+	if own == (span{}) {
+		return w, false
+	}
+	all := span{own.at, max(own.end, after.end)}
+	if before.end > 0 {
+		all.at = before.at
+	}
+	var text []byte
+	if whole != nil {
+		text = all.of(whole)
+	} else if text = s.of.read(span{s.at.at + all.at, s.at.at + all.end}); text == nil {
+		return w, false
+	}
+	joined := make([]byte, 0, len(text))
+	take := func(at span) bool {
+		if at.at >= at.end {
+			return false
+		}
+		longer, ok := appendUnescaped(joined, text[at.at-all.at:at.end-all.at])
+		if ok {
+			joined = longer
+		}
+		return ok
+	}
+	if !take(before) {
 		w.first = line
 	}
-	w.text = before + part(n, min(n+1, len(s.starts)))
-	if n+1 < len(s.starts) {
-		w.text += part(n+1, n+linesAfter)
+	w.at = len(joined)
+	if !take(own) && own.at < own.end {
+		return w, false
 	}
-	return w, ok
+	take(after)
+	w.text = string(joined)
+	return w, true
+}
+
+// appendUnescaped appends the text that a part of a string of JSON stands for. ok is false if it is none.
+func appendUnescaped(dst, part []byte) (longer []byte, ok bool) {
+	longer = dst
+	var all byte
+	for i := 0; i < len(part); i++ {
+		b := part[i]
+		if b == '\\' && i+1 < len(part) {
+			i++
+			if b = unescaped[part[i]]; b == 0 {
+				return appendDecoded(dst, part)
+			}
+		} else if b < ' ' || b == '"' || b == '\\' {
+			return dst, false
+		}
+		all |= b
+		longer = append(longer, b)
+	}
+	if all >= utf8.RuneSelf && !utf8.Valid(longer[len(dst):]) {
+		return appendDecoded(dst, part)
+	}
+	return longer, true
+}
+
+// unescaped are the bytes that those after a backslash stand for, 0 where it is not one that stands for one.
+var unescaped = [256]byte{'n': '\n', '"': '"', '\\': '\\', '/': '/', 't': '\t', 'r': '\r', 'b': '\b', 'f': '\f'}
+
+// appendDecoded is appendUnescaped for any text.
+func appendDecoded(dst, part []byte) (longer []byte, ok bool) {
+	var text string
+	if json.Unmarshal(slices.Concat([]byte{'"'}, part, []byte{'"'}), &text) != nil {
+		return dst, false
+	}
+	return append(dst, text...), true
 }
 
 // isJavaScript reports whether a source is in JavaScript or in TypeScript, also with other parts, by its name.
@@ -138,14 +238,20 @@ func (w *window) place(offset int) (at position) {
 }
 
 // source returns the text around the place of a segment, and the offset there, −1 if there is none. ok is false if that is not known.
-func (m *Map) source(s *segment) (w window, offset int, ok bool) {
-	of := m.sourceText(s.source)
-	if of == nil || s.column > maxColumn {
+func (f *found) source(s *segment) (w window, offset int, ok bool) {
+	if s.column > maxColumn {
 		return w, 0, false
 	}
-	if w, ok = of.window(s.line); !ok {
-		return w, -1, int(s.line) >= len(of.starts)
+	i := slices.IndexFunc(f.windows, func(w window) bool { return w.source == s.source && w.line == s.line })
+	if i < 0 {
+		w, lines, ok := f.of.window(s.source, s.line)
+		if !ok {
+			return w, -1, lines > 0 && int(s.line) >= lines
+		}
+		i = len(f.windows)
+		f.windows = append(f.windows, w)
 	}
+	w = f.windows[i]
 	if offset, ok = w.offset(s.column); !ok {
 		offset = -1
 	}
@@ -161,24 +267,25 @@ const (
 	differs
 )
 
-// compare compares code with the source at the place of a segment, token by token: names may be others, and spaces and comments differ. If it
-// agrees, at is the place of the last token.
-func (m *Map) compare(s *segment, code []byte) (of comparison, at position) {
-	w, i, ok := m.source(s)
+// compare compares code with the source at the place of the i-th segment, token by token: names may be others, and spaces and comments differ.
+// If it agrees, the place is that of the last word or sign of the code.
+func (f *found) compare(i int, code []byte) comparison {
+	w, at, ok := f.source(&f.near[i])
 	switch {
 	case !ok || len(code) > maxCompared:
-		return unknown, at
-	case i < 0:
-		return differs, at
+		return unknown
+	case at < 0:
+		return differs
 	}
-	of, last := compareTokens(w.text[i:], string(code))
+	of, last := compareTokens(w.text[at:], string(code))
 	switch {
 	case of == agrees:
-		at = w.place(i + last)
-	case of == differs && strings.TrimLeft(w.text[w.at:i], " \t") == "":
+		place := w.place(at + last)
+		f.index, f.word = i, &place
+	case of == differs && strings.TrimLeft(w.text[w.at:at], " \t") == "":
 		of = unknown // the map may have only lines
 	}
-	return of, at
+	return of
 }
 
 // compareTokens compares code with a source. If it agrees, last is where the last token of it is.
@@ -206,8 +313,8 @@ func compareTokens(source, code string) (of comparison, last int) {
 var dropped = []string{"const", "let", "new", "return", "var"}
 
 // hasWord reports whether the line of a segment in the source has a word.
-func (m *Map) hasWord(s *segment, word string) bool {
-	w, _, ok := m.source(s)
+func (f *found) hasWord(s *segment, word string) bool {
+	w, _, ok := f.source(s)
 	if !ok {
 		return false
 	}
@@ -255,8 +362,8 @@ func isKeyword(word string) bool {
 const awaitWord = "await"
 
 // awaitBefore returns where the word is in the source that waits for what a segment has. ok is false if there is none.
-func (m *Map) awaitBefore(s *segment) (at position, ok bool) {
-	w, end, ok := m.source(s)
+func (f *found) awaitBefore(s *segment) (at position, ok bool) {
+	w, end, ok := f.source(s)
 	if !ok || end < 0 {
 		return at, false
 	}

@@ -1,7 +1,9 @@
 package sourcemap
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -101,6 +103,39 @@ func FuzzCompare(f *testing.F) {
 		}
 		if of, _ := compareTokens(code, code); of == differs {
 			t.Error("it differs from itself")
+		}
+	})
+}
+
+// FuzzUnescaped holds that parts of strings are those that package json reads, and that lines begin where its text has them.
+func FuzzUnescaped(f *testing.F) {
+	f.Add([]byte(`a\tb\n\\n\"c\u00e9é\/`), uint8(2))
+	f.Add([]byte("\\\\\\n\\n\xff\x01\\ud83d\\ude00"), uint8(0))
+	f.Fuzz(func(t *testing.T, part []byte, before uint8) {
+		var want string
+		err := json.Unmarshal(slices.Concat([]byte{'"'}, part, []byte{'"'}), &want)
+		dst := bytes.Repeat([]byte{'x'}, int(before))
+		got, ok := appendUnescaped(dst, part)
+		switch {
+		case ok != (err == nil):
+			t.Fatalf("%q: %t, and %v", part, ok, err)
+		case !ok:
+			return
+		case string(got) != string(dst)+want:
+			t.Fatalf("%q: %q, want %q", part, got, want)
+		}
+		if bytes.Contains(part, []byte(`\u000a`)) || bytes.Contains(part, []byte(`\u000A`)) {
+			return // no emitter writes that
+		}
+		lines := strings.SplitAfter(want, "\n")
+		starts := lineStarts(part)
+		if len(starts) != len(lines) {
+			t.Fatalf("%q: %d lines, want %d", part, len(starts), len(lines))
+		}
+		for i, line := range lines[:len(lines)-1] {
+			if got, _ := appendUnescaped(nil, part[starts[i]:starts[i+1]]); string(got) != line {
+				t.Fatalf("%q: line %d is %q, want %q", part, i, got, line)
+			}
 		}
 	})
 }

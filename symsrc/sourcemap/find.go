@@ -665,6 +665,20 @@ func (s *Script) content(file string) (text string, ok bool) {
 // below returns the path of a source in frames.
 func (s *Script) below(source string) string { return Below(filepath.ToSlash(s.path), source) }
 
+// sourcePath returns the path in frames of the source of a place. The map keeps it.
+func (s *Script) sourcePath(f *found) string {
+	of, i := f.of, f.near[f.index].source
+	of.mu.Lock()
+	defer of.mu.Unlock()
+	if of.paths == nil {
+		of.paths = make([]string, len(of.sources))
+	}
+	if of.paths[i] == "" {
+		of.paths[i] = s.below(of.sources[i])
+	}
+	return of.paths[i]
+}
+
 // size returns how many bytes of memory a script takes, about.
 func (s *Script) size() (n int) {
 	if s.part {
@@ -882,7 +896,7 @@ func (s *Script) read(offset uint64) symsrc.Answer {
 	if !ok || o.Source == "" {
 		return a
 	}
-	a.Frames = []symsrc.Frame{{Func: o.Function, File: s.below(o.Source), Line: o.Line, Column: o.Column + 1, Unverified: s.unnamed || !sure, Foreign: o.Ignored}}
+	a.Frames = []symsrc.Frame{{Func: o.Function, File: s.sourcePath(&f), Line: o.Line, Column: o.Column + 1, Unverified: s.unnamed || !sure, Foreign: o.Ignored}}
 	return a
 }
 

@@ -202,38 +202,15 @@ func TestKeptChanged(t *testing.T) {
 	kept := diskcache.NewKept(cache)
 	script := filepath.Join(dir, "main.js")
 	old := time.Now().Add(-time.Hour)
-	build := func(source string, at time.Time) {
-		t.Helper()
-		var code, mappings strings.Builder
-		for i := range 100_000 {
-			code.WriteString("call(a);")
-			mappings.WriteString([]string{"AAAA", ",QACA"}[min(i, 1)])
-		}
-		for name, text := range map[string]string{script: code.String() + "\n//# sourceMappingURL=main.js.map\n",
-			script + ".map": `{"version":3,"sources":["` + source + `"],"names":[],"mappings":"` + mappings.String() + `"}`} {
-			if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Chtimes(name, at, at); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
+	build := func(source string, at time.Time) { buildLarge(t, script, source, at) }
 	build("a.ts", old)
-	place := func(s *Script, call int) string {
-		a := s.At(Pack(0, uint32(call*8)))
-		if len(a.Frames) == 0 {
-			return a.Files.Note
-		}
-		return fmt.Sprint(filepath.Base(a.Frames[0].File), ":", a.Frames[0].Line)
-	}
 	for i := range 2 {
 		s := New(Options{Kept: kept}).Script(context.Background(), script)
 		if s == nil {
 			t.Fatal("no map")
 		}
 		for _, call := range []int{0, 77_777, 99_999} {
-			if got := place(s, call); got != fmt.Sprint("a.ts:", call+1) {
+			if got := placeOfCall(s, call); got != fmt.Sprint("a.ts:", call+1) {
 				t.Errorf("call %d is at %s", call, got)
 			}
 		}
@@ -246,14 +223,82 @@ func TestKeptChanged(t *testing.T) {
 	if s.code.pieces == nil || s.m.pieces == nil {
 		t.Fatal("the indexes are not used")
 	}
-	if got := place(s, 5); got != "a.ts:6" {
+	if got := placeOfCall(s, 5); got != "a.ts:6" {
 		t.Errorf("the first frame is at %s", got)
 	}
 	build("b.ts", old.Add(time.Minute))
-	if got := place(s, 60_000); !strings.Contains(got, "has changed") {
+	if got := placeOfCall(s, 60_000); !strings.Contains(got, "has changed") {
 		t.Errorf("after a build, a frame is at %s", got)
 	}
-	if got := place(maps.Script(context.Background(), script), 60_000); got != "b.ts:60001" {
+	if got := placeOfCall(maps.Script(context.Background(), script), 60_000); got != "b.ts:60001" {
 		t.Errorf("after a build, a frame is at %s", got)
 	}
+}
+
+// buildLarge writes a script that calls a function on each of 100,000 lines of a source, and its map.
+func buildLarge(t *testing.T, script, source string, at time.Time) {
+	t.Helper()
+	var code, mappings strings.Builder
+	for i := range 100_000 {
+		code.WriteString("call(a);")
+		mappings.WriteString([]string{"AAAA", ",QACA"}[min(i, 1)])
+	}
+	for name, text := range map[string]string{script: code.String() + "\n//# sourceMappingURL=main.js.map\n",
+		script + ".map": `{"version":3,"sources":["` + source + `"],"names":[],"mappings":"` + mappings.String() + `"}`} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(name, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// placeOfCall returns where the i-th call of a script of buildLarge is, or why that is not known.
+func placeOfCall(s *Script, i int) string {
+	a := s.At(Pack(0, uint32(i*8)))
+	if len(a.Frames) == 0 {
+		return a.Files.Note
+	}
+	return fmt.Sprint(filepath.Base(a.Frames[0].File), ":", a.Frames[0].Line)
+}
+
+// TestKeptReplaced holds that frames have the places of the build that was opened, or none, where another one takes its place while its files
+// are open.
+func TestKeptReplaced(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "main.js")
+	next := filepath.Join(t.TempDir(), "main.js")
+	buildLarge(t, script, "a.ts", time.Now().Add(-time.Hour))
+	buildLarge(t, next, "b.ts", time.Now())
+	s := New(Options{}).Script(context.Background(), script)
+	if s == nil || s.code.pieces == nil || s.m.pieces == nil {
+		t.Fatal("the files are not read as they are wanted")
+	}
+	if got := placeOfCall(s, 5); got != "a.ts:6" {
+		t.Errorf("the first frame is at %s", got)
+	}
+	for _, of := range []string{"", mapEnd} {
+		if err := os.Rename(next+of, script+of); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const changed = "has changed"
+	if got := placeOfCall(s, 30_000); got != "a.ts:30001" && !strings.Contains(got, changed) {
+		t.Errorf("while the files are open, a frame is at %s", got)
+	}
+	for range 100 {
+		if time.Sleep(openTime); s.m.text.isClosed() && s.code.pieces.of.isClosed() {
+			break
+		}
+	}
+	if got := placeOfCall(s, 90_000); !strings.Contains(got, changed) {
+		t.Errorf("when they are closed, a frame is at %s", got)
+	}
+}
+
+// isClosed reports whether the file is not open.
+func (t *text) isClosed() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.file == nil
 }

@@ -79,6 +79,28 @@ func number(text []byte, i int) (n int32, end int, ok bool) {
 	return 0, i, false
 }
 
+// tooLong is what short returns for a number of more than two digits, and for what is none. quick is how many bytes four short ones take.
+const (
+	tooLong = 1 << 10
+	quick   = 4*2 + 1
+)
+
+// short decodes the number of one digit or two at text[i:], with its sign in the lowest bit.
+func short(text []byte, i int) (n uint32, end int) {
+	n = uint32(digits[text[i]])
+	if n < 32 {
+		return n, i + 1
+	}
+	next := uint32(digits[text[i+1]])
+	if n|next >= 64 || next >= 32 {
+		return tooLong, i
+	}
+	return n&31 | next<<5, i + 2
+}
+
+// signed returns the number whose sign is in the lowest bit.
+func signed(n uint32) int32 { return (int32(n>>1) ^ -int32(n&1)) + int32(n&1) }
+
 // run decodes text[i:stop] and the rest of the segment there, and appends the segments to into if that is not nil. What it decodes begins
 // with a segment or the end of a line. end is where the next one begins.
 func (s *state) run(text []byte, i, stop int, into []segment) (end int, segments []segment, err error) {
@@ -90,6 +112,29 @@ func (s *state) run(text []byte, i, stop int, into []segment) (end int, segments
 			at.generatedColumn, any, mapped = 0, false, false
 			i++
 			continue
+		}
+		if i+quick < len(text) { // most segments have four short numbers
+			a, k := short(text, i)
+			b, k := short(text, k)
+			c, k := short(text, k)
+			d, k := short(text, k)
+			if a|b|c|d < tooLong && text[k] == ',' && text[k+1] != ',' && text[k+1] != ';' {
+				column := at.generatedColumn + signed(a)
+				at.source += signed(b)
+				at.line += signed(c)
+				at.column += signed(d)
+				if column|at.source|at.line|at.column < 0 {
+					return i, into, errMapping
+				}
+				disordered = disordered || column < at.generatedColumn
+				at.generatedColumn, any, mapped = column, true, true
+				sources = max(sources, at.source+1)
+				if into != nil {
+					into = append(into, at)
+				}
+				i = k + 1
+				continue
+			}
 		}
 		var fields [5]int32
 		n := 0
@@ -116,7 +161,7 @@ func (s *state) run(text []byte, i, stop int, into []segment) (end int, segments
 					}
 				}
 			}
-			fields[n] = (int32(d>>1) ^ -int32(d&1)) + int32(d&1)
+			fields[n] = signed(d)
 			n++
 			if i >= len(text) || text[i] == ';' {
 				break
@@ -223,6 +268,23 @@ func (p points) place(i int) (line, column int32) {
 	return int32(binary.LittleEndian.Uint32(b)), int32(binary.LittleEndian.Uint32(b[4:]))
 }
 
+// last returns the index of the last point at a place or before it, −1 for none.
+func (p points) last(line, column int32) int {
+	place := func(line, column uint32) uint64 { return uint64(line)<<32 | uint64(column) }
+	at := place(uint32(line), uint32(column))
+	low, high := 0, p.len()
+	for low < high {
+		mid := int(uint(low+high) / 2)
+		b := p[mid*pointSize+4:][:8]
+		if place(binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:])) > at {
+			high = mid
+		} else {
+			low = mid + 1
+		}
+	}
+	return low - 1
+}
+
 // at returns the offset of the i-th point, and what is decoded until there.
 func (p points) at(i int) (offset int, s state) {
 	b := p[i*pointSize : (i+1)*pointSize]
@@ -272,10 +334,7 @@ func (m *Map) near(line, column int32, space []segment) []segment {
 		return m.sorted[low:min(i+around, len(m.sorted))]
 	}
 	n := m.points.len()
-	k := sort.Search(n, func(i int) bool {
-		l, c := m.points.place(i)
-		return l > line || l == line && c > column
-	}) - 1
+	k := m.points.last(line, column)
 	if k < 0 {
 		return nil
 	}

@@ -1,10 +1,12 @@
 package sourcemap
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -138,4 +140,58 @@ type rawValue = json.RawMessage
 // valid reports whether encoding/json reads an object.
 func valid(text []byte, into *map[string]rawValue) bool {
 	return json.Unmarshal(text, into) == nil && *into != nil
+}
+
+// FuzzRun holds that mappings are those that their numbers make, read one by one.
+func FuzzRun(f *testing.F) {
+	f.Add([]byte("AAAA,IACA,gBAAgB,KACDA;AACA,OAAO,QAAQ,D,UA+/////DAA;;;CAAC"))
+	f.Add([]byte("AAAA,CAAC,,CAAC,CAAC,CAAC,CAAC"))
+	f.Add([]byte("AAAA,CAAD,CADA,DAAA,CAAC"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		want, ok := slowly(text)
+		var s state
+		_, got, err := s.run(text, 0, len(text), []segment{})
+		if ok != (err == nil) {
+			t.Fatalf("%q: %v, want %t", text, err, ok)
+		}
+		if ok && !slices.Equal(got, want) {
+			t.Fatalf("%q: %v, want %v", text, got, want)
+		}
+	})
+}
+
+// slowly decodes mappings. ok is false for what are none.
+func slowly(text []byte) (all []segment, ok bool) {
+	var at segment
+	for line, of := range bytes.Split(text, []byte(";")) {
+		at.generatedLine, at.generatedColumn = int32(line), 0
+		if len(of) == 0 {
+			continue
+		}
+		for one := range bytes.SplitSeq(of, []byte(",")) {
+			var fields []int32
+			for i := 0; i < len(one); {
+				n, end, ok := number(one, i)
+				if !ok {
+					return nil, false
+				}
+				fields, i = append(fields, n), end
+			}
+			if len(fields) != 1 && len(fields) != 4 && len(fields) != 5 {
+				return nil, false
+			}
+			to := []*int32{&at.generatedColumn, &at.source, &at.line, &at.column, &at.name}
+			for i, n := range fields {
+				if *to[i] += n; *to[i] < 0 {
+					return nil, false
+				}
+			}
+			is := at
+			if len(fields) == 1 {
+				is.source = -1
+			}
+			all = append(all, is)
+		}
+	}
+	return all, true
 }

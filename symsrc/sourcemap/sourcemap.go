@@ -58,6 +58,7 @@ type Map struct {
 	text                *text
 	mu                  sync.Mutex
 	named               map[int32]functions   // of sources, by Metro
+	paths               []string              // of sources in frames, as far as these were asked for
 	texts               map[int32]*sourceText // of sources, nil for those without one
 	textBytes           int                   // of these
 }
@@ -320,6 +321,8 @@ type found struct {
 	moved bool
 	// word is where the source has the word at the place, if that is known. It is in the source of the segment.
 	word *position
+	// windows are the texts of the sources that it was compared with.
+	windows []window
 }
 
 // position is a place in a source.

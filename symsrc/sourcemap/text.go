@@ -6,8 +6,10 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"qss-filter/symsrc/diskcache"
 	"qss-filter/symsrc/mapped"
@@ -20,7 +22,13 @@ type text struct {
 	info os.FileInfo // of the file as it was
 	// lost is set if it was another one when a piece of it was wanted.
 	lost atomic.Bool
+	// file is open for a moment after a read: frames come together, and to open it takes longer than to read a piece. mu is of it alone.
+	file *os.File
+	mu   sync.Mutex
 }
+
+// openTime is how long a file is open after it was opened for a read.
+const openTime = 10 * time.Millisecond
 
 // read returns a part of the text, nil if the file is not the one that it was.
 func (t *text) read(at span) []byte {
@@ -34,15 +42,41 @@ func (t *text) read(at span) []byte {
 	return part
 }
 
+// readWith is read for a caller that has space for the part.
+func (t *text) readWith(space *[]byte, at span) []byte {
+	if t.data != nil {
+		return at.of(t.data)
+	}
+	part := slices.Grow((*space)[:0], at.end-at.at)[:at.end-at.at]
+	*space = part
+	if !t.readInto(part, at.at) {
+		return nil
+	}
+	return part
+}
+
 // readInto reads the text of a file from an offset on. It returns false if the file is not the one that it was.
 func (t *text) readInto(part []byte, at int) bool {
-	f, err := os.Open(t.path)
-	if err != nil {
-		return false
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.file == nil {
+		f, err := os.Open(t.path)
+		if err != nil {
+			return false
+		}
+		t.file = f
+		time.AfterFunc(openTime, t.close)
 	}
-	defer f.Close()
-	_, err = f.ReadAt(part, int64(at))
-	return err == nil && !t.changed(f)
+	_, err := t.file.ReadAt(part, int64(at))
+	return err == nil && !t.changed(t.file)
+}
+
+// close closes the file.
+func (t *text) close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.file.Close()
+	t.file = nil
 }
 
 // pieces are a part of a file of which only the blocks that are asked for are read: three frames need little of a large script and its map.
@@ -143,7 +177,10 @@ func openMap(path string, kept *diskcache.Kept) (m *Map, err error) {
 			return m, nil
 		}
 	}
-	if m, err = of.parseFile(f); err != nil {
+	if err = of.whole(f, func(data []byte) error {
+		m, err = parseAll(data, of)
+		return err
+	}); err != nil {
 		return nil, fmt.Errorf("not a source map: %w", err)
 	}
 	if of.changed(f) {
@@ -156,21 +193,21 @@ func openMap(path string, kept *diskcache.Kept) (m *Map, err error) {
 	return m, nil
 }
 
-// parseFile parses the map in a file. The mappings in the text are not to be used afterwards: a bundle may be built again, and no page of an
-// old file may be wanted then.
-func (t *text) parseFile(f *os.File) (m *Map, err error) {
+// whole calls f with all of the text of a file. That is not to be used afterwards: a bundle may be built again, and no page of an old file may
+// be wanted then.
+func (t *text) whole(file *os.File, f func(data []byte) error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if fault := recover(); fault != nil {
-			m, err = nil, errChanged // it was cut short
+			err = errChanged // it was cut short
 		}
 	}()
-	data, end, err := mapped.Whole(f, t.info)
+	data, end, err := mapped.Whole(file, t.info)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { _ = end() }()
-	return parseAll(data, t)
+	return f(data)
 }
 
 // each calls f for the map, or for those of its sections, and for those of its segments.
