@@ -22,6 +22,7 @@ import (
 //	    /srv/app/dist/app.js:1:237                           the same without a function
 //	total @ app.js:1:237                                     Chrome's developer tools
 //	http://localhost:4200/main.js 0:73 Uncaught Error: x     chromedriver, of the browser's console: both count from 0
+//	/srv/app/dist/app.js:7                                   Node.js, above an exception that nothing has caught: see ReadExcerpt
 //
 // V8's are those of CallSiteInfo::Serialize in its src/objects/call-site-info.cc, Hermes' of ErrorInstance's stack in its
 // lib/VM/JSError.cpp, and React Native's without a script those of JSStackTrace.format in its ReactAndroid. They mean something only where there is a source map for the script.
@@ -234,6 +235,46 @@ func (s *Search) vitest(line []byte, low, start int, f *Frame) bool {
 	return true
 }
 
+// Excerpt is what Node.js writes above an exception that nothing has caught: a script and a line of it, and below them that line itself, and a
+// sign below the place in it (GetErrorSource in its src/node_errors.cc).
+type Excerpt struct {
+	// Place is the script and the line, Module the script alone.
+	Place, Module Span
+	// Line counts from 0.
+	Line uint64
+}
+
+// ReadExcerpt reads the first line of an excerpt, whose words begin at text[from:].
+func ReadExcerpt(text []byte, from int) (x Excerpt, ok bool) {
+	words := bytes.TrimRight(text[from:], " ")
+	colon := bytes.LastIndexByte(words, ':')
+	if colon < 0 || !endsExcerpt(words, colon) || !isPath(words) {
+		return x, false
+	}
+	line, end, ok := scan.Decimal(words, colon+1)
+	if !ok || end < len(words) || line == 0 || line >= 1<<31 {
+		return x, false
+	}
+	return Excerpt{Place: span(from, from+end), Module: span(from, from+colon), Line: line - 1}, true
+}
+
+// Frame returns the frame that an excerpt is, if its sign is below that column, which counts from 0.
+func (x *Excerpt) Frame(column uint64) Frame {
+	return Frame{Family: scripts, Shape: Fields, Space: symsrc.InScript, Convention: Exact, Off: span(x.Module.End+1, x.Place.End), Whole: x.Place,
+		Module: x.Module, Source: x.Place, Offset: x.Line<<32 | column, Headline: true}
+}
+
+// endsExcerpt reports whether the colon at line[colon] stands between a script and a line of it, at the end of the line or of a string.
+func endsExcerpt(line []byte, colon int) bool {
+	_, e, ok := scan.Decimal(line, colon+1)
+	return ok && scan.EndsWith(line, 0, colon, "js") && (scan.LineEnd(line, e) || escapedEnd(line, e)) && bytes.ContainsAny(line[:colon], `/\`)
+}
+
+// isPath reports whether a text begins as the path or the URL of a file.
+func isPath(text []byte) bool {
+	return len(text) > 3 && (text[0] == '/' || bytes.HasPrefix(text, []byte("file:")) || text[1] == ':' && (text[2] == '\\' || text[2] == '/'))
+}
+
 // readBare reads `NAME@LINE:COLUMN`, alone on its line; `@` stands at line[at].
 func readBare(s *Search, line []byte, at, from int, f *Frame) bool {
 	row, e, ok := scan.Decimal(line, at+1)
@@ -323,6 +364,11 @@ func endsPlace(line []byte, colon int) bool {
 	}
 	_, e, ok = scan.Decimal(line, e+1)
 	return ok && (e == len(line) || line[e] == ')' || scriptEnds(line, e))
+}
+
+// endsPlaceOrExcerpt reports whether one of both stands there.
+func endsPlaceOrExcerpt(line []byte, colon int) bool {
+	return endsPlace(line, colon) || endsExcerpt(line, colon)
 }
 
 // endsBare reports whether the rest of the line at `@` is a place without a script.

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"qss-filter/symsrc"
 	"qss-filter/symsrc/diskcache"
 )
 
@@ -471,4 +472,18 @@ func (c *code) holdsFrom(m *Map, line, column int) bool {
 	}
 	last := m.near(math.MaxInt32, math.MaxInt32, nil)
 	return len(last) == 0 || holds(last[len(last)-1].generatedLine, last[len(last)-1].generatedColumn)
+}
+
+// Line returns a line of the script without its end, counted from 0. ok is false if there is none, or if the script is not here or of another
+// build than its map.
+func (s *Script) Line(n int) (text []byte, ok bool) {
+	if s.code == nil || s.files.DebugStatus != symsrc.OK || s.part {
+		return nil, false
+	}
+	r, ok := s.code.row(n)
+	if !ok {
+		return nil, false
+	}
+	r.want(0, len(r.text))
+	return bytes.TrimSuffix(r.text, []byte("\r")), true
 }
