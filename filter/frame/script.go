@@ -275,14 +275,14 @@ func isPath(text []byte) bool {
 	return len(text) > 3 && (text[0] == '/' || bytes.HasPrefix(text, []byte("file:")) || text[1] == ':' && (text[2] == '\\' || text[2] == '/'))
 }
 
-// readBare reads `NAME@LINE:COLUMN`, alone on its line; `@` stands at line[at].
+// readBare reads `NAME@LINE:COLUMN`, alone on its line or with others behind it; `@` stands at line[at].
 func readBare(s *Search, line []byte, at, from int, f *Frame) bool {
 	row, e, ok := scan.Decimal(line, at+1)
 	if !ok || e >= len(line) || line[e] != ':' {
 		return false
 	}
 	column, end, ok := scan.Decimal(line, e+1)
-	if !ok || row == 0 || row >= 1<<31 || column >= 1<<31 || !scan.LineEnd(line, end) && !escapedEnd(line, end) {
+	if !ok || row == 0 || row >= 1<<31 || column >= 1<<31 || !scan.LineEnd(line, end) && !escapedEnd(line, end) && !bareFollows(line, end) {
 		return false
 	}
 	start := at
@@ -295,6 +295,27 @@ func readBare(s *Search, line []byte, at, from int, f *Frame) bool {
 	*f = Frame{Family: scripts, Shape: Fields, Space: symsrc.InScript, Convention: Exact, Off: span(at+1, end), Whole: span(start, end),
 		Func: span(start, at), Source: span(at+1, end), Offset: (row-1)<<32 | column}
 	return true
+}
+
+// bareFollows reports whether a space stands at line[at], and another such frame behind it: reports of crashes have them on one line.
+func bareFollows(line []byte, at int) bool {
+	if line[at] != ' ' {
+		return false
+	}
+	word := line[at+1 : min(len(line), at+1+maxModule)]
+	if i := bytes.IndexByte(word, ' '); i >= 0 {
+		word = word[:i]
+	}
+	sign := bytes.LastIndexByte(word, '@')
+	if sign <= 0 {
+		return false
+	}
+	_, e, ok := scan.Decimal(word, sign+1)
+	if !ok || e >= len(word) || word[e] != ':' {
+		return false
+	}
+	_, e, ok = scan.Decimal(word, e+1)
+	return ok && (scan.LineEnd(word, e) || escapedEnd(word, e))
 }
 
 // uncaughtWord is what chromedriver has after the place of an exception.

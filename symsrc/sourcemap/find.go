@@ -178,7 +178,11 @@ func (m *Maps) find(ctx context.Context, name string) *Script {
 		return m.remembered(ctx, Bundle).module(segment, module)
 	}
 	s := m.one(nearest(words, below[base]), "a script named "+base)
-	if s == nil || s.isSource(words, strings.Contains(name, "://")) || s.code != nil && s.code.differs(file) {
+	inURL := strings.Contains(name, "://")
+	if s == nil || s.isSource(words, inURL) {
+		return nil
+	}
+	if (!inURL || filepath.IsAbs(file)) && s.code != nil && s.code.differs(file) { // the name in a URL is none of a file here
 		return nil
 	}
 	// Many programs have scripts of some names, but an app one bundle. A name with a digit has a hash of the text, or a version.
@@ -281,7 +285,7 @@ func nearest(script []string, maps []mapFile) (found []string) {
 		at := of.at
 		n := agreeing(script, scriptWords(at))
 		switch {
-		case below < 0 && of.packaged, below >= 0 && n < len(script)-lastIndexOf(script, packages)-1:
+		case below < 0 && of.packaged, below >= 0 && n < len(script)-lastIndexOf(script, packages)-1 && !isBundle(script[len(script)-1]): // Expo's is asked for in its package
 			continue
 		case n > most:
 			most, found = n, nil
