@@ -108,7 +108,12 @@ func (s *Search) scriptCall(line []byte, low, end int, f *Frame) bool {
 	word := low + s.lastIndex(line[low:open], javaAt)
 	start := word + len(javaAt)
 	if word < low || word > low && !startsWord(line, word) {
-		if word = s.lineBegin(line, low, open); word >= open-1 || !endsLineOrText(line, end+1) || !isCall(line[word:open-1]) {
+		word = s.lineBegin(line, low, open)
+		if word == open && endsLineOrText(line, end+1) && bytes.ContainsAny(line[open:end], `/\`) { // a terminal was too narrow for the rest
+			f.Whole, f.Module = span(open, end+1), span(open+1, open+1)
+			return true
+		}
+		if word >= open-1 || !endsLineOrText(line, end+1) || !isCall(line[word:open-1]) {
 			return false
 		}
 		start = word
@@ -199,7 +204,7 @@ func (s *Search) scriptFrom(line []byte, low, start, at int, f *Frame) bool {
 		}
 		f.Whole, f.Func, f.Module = span(begin, f.Off.End), span(name.Start, name.End), span(start, start)
 		return true
-	case begin == start && endsLineOrText(line, f.Off.End) && bytes.IndexByte(line[start:at], '/') >= 0 && bytes.IndexByte(line[start:at], '@') < 0:
+	case begin == start && endsLineOrText(line, f.Off.End) && (bytes.IndexByte(line[start:at], '/') >= 0 || hasDrive(line[start:at])) && bytes.IndexByte(line[start:at], '@') < 0:
 		f.Whole, f.Module = span(start, f.Off.End), span(start, start)
 		return true
 	}
@@ -208,7 +213,7 @@ func (s *Search) scriptFrom(line []byte, low, start, at int, f *Frame) bool {
 		return false
 	}
 	module := start + sign + 1
-	if line[module] != '/' && !scan.Has(line, module, "http") && !scan.Has(line, module, "file:") && sign == 0 {
+	if line[module] != '/' && !bytes.Contains(line[module:at], []byte("://")) && sign == 0 {
 		return false
 	}
 	f.Whole, f.Module = span(start, f.Off.End), span(module, module)
@@ -272,7 +277,12 @@ func endsExcerpt(line []byte, colon int) bool {
 
 // isPath reports whether a text begins as the path or the URL of a file.
 func isPath(text []byte) bool {
-	return len(text) > 3 && (text[0] == '/' || bytes.HasPrefix(text, []byte("file:")) || text[1] == ':' && (text[2] == '\\' || text[2] == '/'))
+	return len(text) > 3 && (text[0] == '/' || bytes.HasPrefix(text, []byte("file:")) || hasDrive(text))
+}
+
+// hasDrive reports whether a text begins as a path of Windows.
+func hasDrive(text []byte) bool {
+	return len(text) > 3 && scan.IsLetter(text[0]) && text[1] == ':' && (text[2] == '\\' || text[2] == '/')
 }
 
 // readBare reads `NAME@LINE:COLUMN`, alone on its line or with others behind it; `@` stands at line[at].

@@ -233,9 +233,9 @@ func (s *Script) module(segment string, number int) *Script {
 	return of
 }
 
-// isEngines reports whether a name is that of a script of Node.js itself, or of one that a bundler evaluates in a script of its own.
+// isEngines reports whether a name is that of a script of Node.js, Deno or Bun itself, or of one that a bundler evaluates in a script of its own.
 func isEngines(name string) bool {
-	for _, begin := range [...]string{"node:", "internal/", "webpack-internal:", "webpack:", "evalmachine.", "extensions::", "electron/js2c/"} {
+	for _, begin := range [...]string{"node:", "internal/", "webpack-internal:", "webpack:", "evalmachine.", "extensions::", "electron/js2c/", "ext:", "[ext:", "deno:", "internal:", "bun:"} {
 		if strings.HasPrefix(name, begin) {
 			return true
 		}
