@@ -288,6 +288,10 @@ func (c *code) choose(f *found, line, column int) bool {
 			return false
 		}
 	}
+	if r.want(offset, offset+len(calledEnd)); bytes.HasPrefix(r.text[offset:], calledEnd) {
+		of, _ := f.of.compare(&f.near[f.index], calledEnd)
+		return of == agrees
+	}
 	next, sure := f.next(line, column)
 	if sure {
 		return true
@@ -319,6 +323,10 @@ func (c *code) choose(f *found, line, column int) bool {
 	}
 	return false
 }
+
+// calledEnd is where JavaScriptCore has the call of a class or of a function that stands there itself: `new class{…}(a)`. Where it was put in the
+// place of its name, the place is the end of that in the source.
+var calledEnd = []byte("}(")
 
 // before reports whether a segment is of a place in the source before that of another one.
 func (s *segment) before(other *segment) bool {

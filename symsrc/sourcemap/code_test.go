@@ -188,3 +188,30 @@ func TestInlinedCall(t *testing.T) {
 		}
 	}
 }
+
+// TestEndOfCallee has a class in the place of its name, where JavaScriptCore has the call at its end, and a comma in the source that the code lacks.
+func TestEndOfCallee(t *testing.T) {
+	for _, c := range []struct {
+		code, place, mappings, content string
+		line                           int
+	}{
+		{"return new class{}(e)", "}(", "AACA,OAAO,IADP,MAAS,EACI", `class A {}\nreturn new A(e);`, 0},
+		{"return new class{}(e)", "}(", "AACA,OAAO,IAAI,MAAO,EAAE", `class A {}\nreturn new class {}(e);`, 2},
+		{"await f(e)", ")", "AAAA,MAAM,EACJ", `await f(\n  e,\n);`, 3},
+	} {
+		script := filepath.Join(t.TempDir(), "app.js")
+		for path, text := range map[string]string{script: c.code + "\n//# sourceMappingURL=app.js.map\n",
+			script + ".map": `{"version":3,"sources":["a.ts"],"sourcesContent":["` + c.content + `"],"names":[],"mappings":"` + c.mappings + `"}`} {
+			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		line := 0
+		if a := New(Options{}).Script(context.Background(), script).At(Pack(0, uint32(strings.Index(c.code, c.place)))); len(a.Frames) > 0 {
+			line = a.Frames[0].Line
+		}
+		if line != c.line {
+			t.Errorf("%s: line %d, want %d", c.code, line, c.line)
+		}
+	}
+}

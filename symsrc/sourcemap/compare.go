@@ -189,7 +189,7 @@ func compareTokens(source, code string) (of comparison, last int) {
 		if b, code = nextToken(code); b == "" {
 			return agrees, last
 		}
-		for a, rest = nextToken(rest); a != b && slices.Contains(dropped, a); {
+		for a, rest = nextToken(rest); a != b && (slices.Contains(dropped, a) || drops(a, b)); {
 			a, rest = nextToken(rest)
 		}
 		last = len(source) - len(rest) - len(a)
@@ -200,6 +200,11 @@ func compareTokens(source, code string) (of comparison, last int) {
 			return differs, 0
 		}
 	}
+}
+
+// drops reports whether minifiers drop a sign before another one: a comma or a semicolon at the end of what is closed.
+func drops(sign, before string) bool {
+	return sign == "," && strings.Contains(")]}", before) || sign == ";" && before == "}"
 }
 
 // dropped are words of a source that minifiers drop: those before what is returned or declared, and before calls that make errors.
