@@ -290,7 +290,7 @@ func (w *Text) oneFrame(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve
 	if fr.Shape == frame.Member {
 		return w.member(dst, s, fr, a)
 	}
-	if fr.Space == symsrc.InScript && a != nil && len(a.Frames) == 1 && !begun {
+	if fr.Space == symsrc.InScript && a != nil && len(a.Frames) > 0 && !begun { // the place is that of the innermost function
 		return w.fields(dst, s, fr, a, 0, fr.Whole)
 	}
 	known := a != nil && len(a.Frames) > 0 && (begun || fr.Shape != frame.Fields)

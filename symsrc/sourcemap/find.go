@@ -737,7 +737,7 @@ func debugID(text []byte) string {
 func (s *Script) At(offset uint64) symsrc.Answer {
 	a := s.at(offset)
 	for range maxComposed {
-		if len(a.Frames) == 0 || a.Frames[0].Column == 0 {
+		if len(a.Frames) != 1 || a.Frames[0].Column == 0 {
 			return a
 		}
 		fr := a.Frames[0]
@@ -886,7 +886,15 @@ func (s *Script) read(offset uint64) symsrc.Answer {
 	if !ok || o.Source == "" {
 		return a
 	}
-	a.Frames = []symsrc.Frame{{Func: o.Function, File: s.below(o.Source), Line: o.Line, Column: o.Column + 1, Unverified: s.unnamed || !sure, Foreign: o.Ignored}}
+	all := []Original{o}
+	if o.Function == "" {
+		if stack := f.stack(line, column); stack != nil {
+			all = stack
+		}
+	}
+	for _, o := range all {
+		a.Frames = append(a.Frames, symsrc.Frame{Func: o.Function, File: s.below(o.Source), Line: o.Line, Column: o.Column + 1, Unverified: s.unnamed || !sure, Foreign: o.Ignored})
+	}
 	return a
 }
 
