@@ -297,6 +297,14 @@ func (c *code) choose(f *found, line, column int) bool {
 		return true
 	}
 	r.want(from, offset)
+	if next >= 0 && string(token) == "(" && from < offset && callee(r.text, offset) < 0 && (r.text[offset-1] == ')' || r.text[offset-1] == '}') {
+		if _, begin = f.generated(next); begin == column+1 {
+			if place, ok := f.of.callOf(&f.near[f.index], &f.near[next]); ok {
+				f.index, f.word = next, &place
+				return true
+			}
+		}
+	}
 	switch f.compare(f.index, codeOfCall(r.text[:offset+len(token)], from, offset)) {
 	case agrees:
 		return true

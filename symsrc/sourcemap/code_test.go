@@ -215,3 +215,36 @@ func TestEndOfCallee(t *testing.T) {
 		}
 	}
 }
+
+// TestFunctionInPlaceOfName has a function in the place of its name, with a call whose argument the map has, as swc makes it of a function that
+// is called once: the place is that of the name in the call, if the function is the one of that name.
+func TestFunctionInPlaceOfName(t *testing.T) {
+	for _, c := range []struct {
+		content, mappings string
+		line, column      int
+	}{
+		{`function run(a) {\n  go();\n}\nrun(e);`, "CAAA,WACE,IACF,GACI", 4, 1},
+		{`function run(\n  a,\n) {\n  go();\n}\nconst x = run(\n  e);`, "CAAA,WAGE,IACF,GAEE", 6, 11},
+		{`{\n  const run = (a) => {\n    go();\n  };\n  f(0, run(e));\n}`, "CACc,WACV,IACF,GACS", 5, 8},
+		{`function run(a) { go(); }\nrun (e);`, "CAAA,WAAkB,IAAM,GACnB", 2, 1},
+		{`function run(a) {\n  go();\n}\nrun(e);`, "CAAA,WACE,IACF,GACG", 4, 1}, // the parenthesis, as maps of maps have it
+		{`function other(a) {\n  go();\n}\nrun(e);`, "CAAA,WACE,IACF,GACI", 0, 0},
+		{`function run(a) {\n  go();\n}\nif (e);`, "CAAA,WACE,IACF,GACI", 0, 0},
+		{`function run(a) {\n  go();\n}\nx = e ;`, "CAAA,WACE,IACF,GACI", 0, 0},
+	} {
+		script := filepath.Join(t.TempDir(), "app.js")
+		for path, text := range map[string]string{script: "(function(){go()})(e);\n//# sourceMappingURL=app.js.map\n",
+			script + ".map": `{"version":3,"sources":["a.ts"],"sourcesContent":["` + c.content + `"],"names":[],"mappings":"` + c.mappings + `"}`} {
+			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		line, column := 0, 0
+		if a := New(Options{}).Script(context.Background(), script).At(Pack(0, 18)); len(a.Frames) > 0 {
+			line, column = a.Frames[0].Line, a.Frames[0].Column
+		}
+		if line != c.line || column != c.column {
+			t.Errorf("%s: %d:%d, want %d:%d", c.content, line, column, c.line, c.column)
+		}
+	}
+}

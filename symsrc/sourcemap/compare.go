@@ -217,11 +217,7 @@ func (m *Map) hasWord(s *segment, word string) bool {
 		return false
 	}
 	line, _, _ := strings.Cut(w.text[w.at:], "\n")
-	for token := ""; ; {
-		if token, line = nextToken(line); token == word || token == "" {
-			return token == word
-		}
-	}
+	return hasToken(line, word)
 }
 
 // nextToken returns the next word or sign of a text in JavaScript, "" for none, and what follows it.
@@ -255,6 +251,69 @@ var keywords = strings.Fields("async await break case catch class continue defau
 func isKeyword(word string) bool {
 	_, is := slices.BinarySearch(keywords, word)
 	return is
+}
+
+// maxFunctionLines bounds the lines of a function that was put in the place of its name.
+const maxFunctionLines = 1 << 10
+
+// callOf returns where the name of a function is in its call, whose first argument is at the place of a segment, if that function was put in the
+// place of its name, and ends at the place of another segment. ok is false if it is not this one: its first line must have the name.
+func (m *Map) callOf(end, argument *segment) (at position, ok bool) {
+	w, i, ok := m.source(argument)
+	if !ok || i < 0 {
+		return at, false
+	}
+	before, called := strings.CutSuffix(strings.TrimRight(w.text[:i], " \t\r\n"), "(")
+	called = called || strings.HasPrefix(w.text[i:], "(") // as maps of a map have it
+	before = strings.TrimRight(before, " \t\r\n")
+	begin := len(before)
+	for begin > 0 && inWord(before[begin-1]) {
+		begin--
+	}
+	name := before[begin:]
+	if !called || name == "" || isKeyword(name) {
+		return at, false
+	}
+	first, ok := m.firstLine(end)
+	if !ok || !hasToken(first, name) {
+		return at, false
+	}
+	return w.place(begin), true
+}
+
+// firstLine returns the line in which a function begins that ends at the place of a segment, up to that place: the one with its indentation.
+func (m *Map) firstLine(end *segment) (line string, ok bool) {
+	w, i, ok := m.source(end)
+	if !ok || i < 0 || !strings.HasPrefix(w.text[i:], "}") {
+		return "", false
+	}
+	indent := w.text[w.at:i]
+	if strings.TrimLeft(indent, " \t") != "" {
+		return indent, true // all of it is in one line
+	}
+	of := m.sourceText(end.source)
+	for n := end.line - 1; n >= 0 && n > end.line-maxFunctionLines; n-- {
+		w, ok := of.window(n)
+		if !ok {
+			return "", false
+		}
+		line, _, _ := strings.Cut(w.text[w.at:], "\n")
+		text := strings.TrimLeft(line, " \t\r")
+		if text == "" || text[0] == ')' || len(line)-len(text) > len(indent) {
+			continue // of what it does, or the end of its parameters
+		}
+		return line, strings.HasPrefix(indent, line[:len(line)-len(text)])
+	}
+	return "", false
+}
+
+// hasToken reports whether a line has a word.
+func hasToken(line, word string) bool {
+	for token := ""; ; {
+		if token, line = nextToken(line); token == word || token == "" {
+			return token == word
+		}
+	}
 }
 
 const awaitWord = "await"
