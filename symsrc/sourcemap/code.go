@@ -232,7 +232,8 @@ func inWord(b byte) bool { return wordBytes[b/64]>>(b%64)&1 != 0 }
 
 // fits reports whether a map may be of the code, by its segments near a place: all begin in it, and none close to the place and hardly any
 // other in the middle of a word. Those of another build do as soon as their code has moved. One that is a byte after the begin of a word that
-// has its own may be: where swc has dropped the braces of a block, that is where its end was.
+// has its own may be: where swc has dropped the braces of a block, that is where its end was. With the map of its own
+// source in it, swc's is less exact: that of a brace may be anywhere in the word.
 func (c *code) fits(f *found) bool {
 	wrong := 0
 	var r row
@@ -246,7 +247,7 @@ func (c *code) fits(f *found) bool {
 		offset, ok := r.offset(column)
 		if within := ok && parts(r.text, offset); ok && !within {
 			word = offset
-		} else if !is || !ok || offset != word+1 {
+		} else if !is || !ok || offset != word+1 && !f.of.isBrace(&f.near[i]) {
 			if wrong++; i >= f.index-close && i <= f.index+close {
 				return false
 			}
@@ -294,6 +295,9 @@ func (c *code) choose(f *found, line, column int) bool {
 	}
 	next, sure := f.next(line, column)
 	if sure {
+		if from == offset {
+			f.chooseAmong(token)
+		}
 		return true
 	}
 	r.want(from, offset)
@@ -330,6 +334,26 @@ func (c *code) choose(f *found, line, column int) bool {
 		return true
 	}
 	return false
+}
+
+// chooseAmong has the place be of another segment that begins at the same column, if the source has there what the code has, and not at the first.
+func (f *found) chooseAmong(token []byte) {
+	first := &f.near[f.index]
+	same := func(i int) bool {
+		return i < len(f.near) && f.near[i].compare(first.generatedLine, first.generatedColumn) == 0
+	}
+	if !same(f.index + 1) {
+		return
+	}
+	if of, _ := f.of.compare(first, token); of != differs {
+		return
+	}
+	for i := f.index + 1; same(i); i++ {
+		if of, _ := f.of.compare(&f.near[i], token); of == agrees {
+			f.index = i
+			return
+		}
+	}
 }
 
 // calledEnd is where JavaScriptCore has the call of a class or of a function that stands there itself: `new class{…}(a)`. Where it was put in the

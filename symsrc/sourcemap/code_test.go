@@ -248,3 +248,31 @@ func TestFunctionInPlaceOfName(t *testing.T) {
 		}
 	}
 }
+
+// TestInexact has maps as swc writes them with that of its own source in it: two places at one column, of which the source says which is right,
+// and that of a brace that is not in the code any more. One of a word within another one is of another build.
+func TestInexact(t *testing.T) {
+	for _, c := range []struct {
+		mappings string
+		line     int
+	}{
+		{"QAAU,GAAO,AACR,KAAK", 2},
+		{"QAAU,GACD,EADQ,GACH", 2},
+		{"QAAU,GACD,EAAP,GAAY", 0},
+	} {
+		script := filepath.Join(t.TempDir(), "app.js")
+		for path, text := range map[string]string{script: "const t=r=>call(r)\n//# sourceMappingURL=app.js.map\n",
+			script + ".map": `{"version":3,"sources":["a.ts"],"sourcesContent":["const t = (r) => {\n  return call(r);\n};"],"names":[],"mappings":"` + c.mappings + `"}`} {
+			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		line := 0
+		if a := New(Options{}).Script(context.Background(), script).At(Pack(0, 11)); len(a.Frames) > 0 {
+			line = a.Frames[0].Line
+		}
+		if line != c.line {
+			t.Errorf("%s: line %d, want %d", c.mappings, line, c.line)
+		}
+	}
+}

@@ -210,6 +210,12 @@ func drops(sign, before string) bool {
 // dropped are words of a source that minifiers drop: those before what is returned or declared, and before calls that make errors.
 var dropped = []string{"const", "let", "new", "return", "var"}
 
+// isBrace reports whether a brace is at the place of a segment in the source.
+func (m *Map) isBrace(s *segment) bool {
+	w, i, ok := m.source(s)
+	return ok && i >= 0 && i < len(w.text) && (w.text[i] == '{' || w.text[i] == '}')
+}
+
 // hasWord reports whether the line of a segment in the source has a word.
 func (m *Map) hasWord(s *segment, word string) bool {
 	w, _, ok := m.source(s)
