@@ -50,10 +50,11 @@ func newExcerpts(f *liner, to stream.Liner) *excerpts {
 	return x
 }
 
-// excerptWord is in the first line of an excerpt, and maxExcerpt bounds it, in bytes.
-var excerptWord = []byte("js:")
-
+// maxExcerpt bounds the first line of an excerpt, in bytes.
 const maxExcerpt = 4 << 10
+
+// maxFoundExcerpts bounds the places whose lines have not left yet.
+const maxFoundExcerpts = 64
 
 // Lines holds the first line of b back, or appends what becomes of it and of the lines that have waited for it.
 func (x *excerpts) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
@@ -76,7 +77,7 @@ func (x *excerpts) Lines(ctx context.Context, dst, b []byte) (out []byte, n int)
 		}
 		dst = x.leave(ctx, dst)
 	}
-	if n > maxExcerpt || !bytes.Contains(line, excerptWord) || !x.begins(ctx, line) {
+	if n > maxExcerpt || !frame.MayHoldExcerpt(line) || !x.begins(ctx, line) {
 		return x.to.Lines(ctx, dst, b)
 	}
 	x.hold(line)
@@ -123,6 +124,9 @@ func (x *excerpts) next(line []byte) (goesOn, ends bool) {
 			}
 		default:
 			if x.open.column, ok = columnOf(text, x.open.code); ok {
+				if len(x.found) >= maxFoundExcerpts {
+					clear(x.found) // those of lines in which something else was read
+				}
 				open := x.open
 				x.found[open.number] = &open
 				return true, true

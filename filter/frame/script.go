@@ -263,6 +263,22 @@ func ReadExcerpt(text []byte, from int) (x Excerpt, ok bool) {
 	return Excerpt{Place: span(from, from+end), Module: span(from, from+colon), Line: line - 1}, true
 }
 
+// MayHoldExcerpt reports, at little cost, whether an excerpt may begin in a line.
+func MayHoldExcerpt(line []byte) bool {
+	for at := 0; ; at++ {
+		i := bytes.Index(line[at:], excerptWord)
+		if i < 0 {
+			return false
+		}
+		if at += i + len(excerptWord) - 1; endsExcerpt(line, at) {
+			return true
+		}
+	}
+}
+
+// excerptWord stands before the number of the line.
+var excerptWord = []byte("js:")
+
 // Frame returns the frame that an excerpt is, if its sign is below that column, which counts from 0.
 func (x *Excerpt) Frame(column uint64) Frame {
 	return Frame{Family: scripts, Shape: Fields, Space: symsrc.InScript, Convention: Exact, Off: span(x.Module.End+1, x.Place.End), Whole: x.Place,

@@ -83,6 +83,9 @@ func (w *Text) single(ctx context.Context, dst []byte, s parse.Segment, it *Item
 		}
 		w.mark(dst, a, i)
 		dst = w.function(dst, s, fr, a, i, n)
+		if fr.Headline && fr.Space == symsrc.InScript { // it has no function, and the emitter shows a line of the script below it
+			break
+		}
 		dst = w.source(ctx, dst, s, a, i, s.Text[:fr.Whole.Start], s.Text[fr.Whole.Start:])
 	}
 	return dst
