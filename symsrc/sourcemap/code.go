@@ -247,7 +247,7 @@ func (c *code) fits(f *found) bool {
 		offset, ok := r.offset(column)
 		if within := ok && parts(r.text, offset); ok && !within {
 			word = offset
-		} else if !is || !ok || offset != word+1 && !f.of.isBrace(&f.near[i]) {
+		} else if !is || !ok || offset != word+1 && !f.isBrace(&f.near[i]) {
 			if wrong++; i >= f.index-close && i <= f.index+close {
 				return false
 			}
@@ -290,7 +290,7 @@ func (c *code) choose(f *found, line, column int) bool {
 		}
 	}
 	if r.want(offset, offset+len(calledEnd)); bytes.HasPrefix(r.text[offset:], calledEnd) {
-		of, _ := f.of.compare(&f.near[f.index], calledEnd)
+		of, _ := f.compared(f.index, calledEnd)
 		return of == agrees
 	}
 	next, sure := f.next(line, column)
@@ -303,7 +303,7 @@ func (c *code) choose(f *found, line, column int) bool {
 	r.want(from, offset)
 	if next >= 0 && string(token) == "(" && from < offset && callee(r.text, offset) < 0 && (r.text[offset-1] == ')' || r.text[offset-1] == '}') {
 		if _, begin = f.generated(next); begin == column+1 {
-			if place, ok := f.of.callOf(&f.near[f.index], &f.near[next]); ok {
+			if place, ok := f.callOf(&f.near[f.index], &f.near[next]); ok {
 				f.index, f.word = next, &place
 				return true
 			}
@@ -345,11 +345,11 @@ func (f *found) chooseAmong(token []byte) {
 	if !same(f.index + 1) {
 		return
 	}
-	if of, _ := f.of.compare(first, token); of != differs {
+	if of, _ := f.compared(f.index, token); of != differs {
 		return
 	}
 	for i := f.index + 1; same(i); i++ {
-		if of, _ := f.of.compare(&f.near[i], token); of == agrees {
+		if of, _ := f.compared(i, token); of == agrees {
 			f.index = i
 			return
 		}
@@ -475,9 +475,14 @@ func (f *found) await(r *row, from, offset, line, column int) comparison {
 	return unknown
 }
 
+// compared returns what the source says of code at the place of the i-th segment, and where its last word or sign is in the source.
+func (f *found) compared(i int, code []byte) (of comparison, at position) {
+	return f.of.compare(&f.near[i], code)
+}
+
 // compare compares code with the source at the place of the i-th segment. If it agrees, the place is that of the last word or sign of the code.
 func (f *found) compare(i int, code []byte) comparison {
-	of, at := f.of.compare(&f.near[i], code)
+	of, at := f.compared(i, code)
 	if of == agrees {
 		f.index, f.word = i, &at
 	}

@@ -211,8 +211,8 @@ func drops(sign, before string) bool {
 var dropped = []string{"const", "let", "new", "return", "var"}
 
 // isBrace reports whether a brace is at the place of a segment in the source.
-func (m *Map) isBrace(s *segment) bool {
-	w, i, ok := m.source(s)
+func (f *found) isBrace(s *segment) bool {
+	w, i, ok := f.of.source(s)
 	return ok && i >= 0 && i < len(w.text) && (w.text[i] == '{' || w.text[i] == '}')
 }
 
@@ -264,8 +264,8 @@ const maxFunctionLines = 1 << 10
 
 // callOf returns where the name of a function is in its call, whose first argument is at the place of a segment, if that function was put in the
 // place of its name, and ends at the place of another segment. ok is false if it is not this one: its first line must have the name.
-func (m *Map) callOf(end, argument *segment) (at position, ok bool) {
-	w, i, ok := m.source(argument)
+func (f *found) callOf(end, argument *segment) (at position, ok bool) {
+	w, i, ok := f.of.source(argument)
 	if !ok || i < 0 {
 		return at, false
 	}
@@ -280,7 +280,7 @@ func (m *Map) callOf(end, argument *segment) (at position, ok bool) {
 	if !called || name == "" || isKeyword(name) {
 		return at, false
 	}
-	first, ok := m.firstLine(end)
+	first, ok := f.firstLine(end)
 	if !ok || !hasToken(first, name) {
 		return at, false
 	}
@@ -288,8 +288,8 @@ func (m *Map) callOf(end, argument *segment) (at position, ok bool) {
 }
 
 // firstLine returns the line in which a function begins that ends at the place of a segment, up to that place: the one with its indentation.
-func (m *Map) firstLine(end *segment) (line string, ok bool) {
-	w, i, ok := m.source(end)
+func (f *found) firstLine(end *segment) (line string, ok bool) {
+	w, i, ok := f.of.source(end)
 	if !ok || i < 0 || !strings.HasPrefix(w.text[i:], "}") {
 		return "", false
 	}
@@ -297,7 +297,7 @@ func (m *Map) firstLine(end *segment) (line string, ok bool) {
 	if strings.TrimLeft(indent, " \t") != "" {
 		return indent, true // all of it is in one line
 	}
-	of := m.sourceText(end.source)
+	of := f.of.sourceText(end.source)
 	for n := end.line - 1; n >= 0 && n > end.line-maxFunctionLines; n-- {
 		w, ok := of.window(n)
 		if !ok {

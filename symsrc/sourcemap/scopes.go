@@ -106,7 +106,7 @@ func readScopes(text []byte, sources, names int) *scopes {
 				if len(fields) < 4 {
 					return nil
 				}
-				name += signed(fields[3])
+				name += withSign(fields[3])
 				if one.name = name; name < 0 || int(name) >= names {
 					return nil
 				}
@@ -138,7 +138,7 @@ func readScopes(text []byte, sources, names int) *scopes {
 				if len(place) < 2 {
 					return nil
 				}
-				of += signed(place[1])
+				of += withSign(place[1])
 				if one.scope = of; of < 0 || int(of) >= len(s.originals) {
 					return nil
 				}
@@ -191,8 +191,8 @@ func unsigned(text []byte, i int) (n int32, end int, ok bool) {
 	return 0, i, false
 }
 
-// signed returns the number whose sign is the last bit of another one.
-func signed(n int32) int32 {
+// withSign returns the number whose sign is the last bit of another one.
+func withSign(n int32) int32 {
 	if n&1 != 0 {
 		return -(n >> 1)
 	}
