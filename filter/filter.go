@@ -25,6 +25,7 @@
 //	knownjava.go    frames of Java that were seen before
 //	split.go        a Liner around the filter, which knows the parts of lines that a logger has split
 //	twolines.go     frames whose module stands on the next line
+//	excerpts.go     a Liner around the filter, in which places of scripts wait for the lines below them, which say the column
 //	heldback.go     what the Liners that hold lines back have in common
 //	lookahead.go    a Liner around the filter, in which frames wait for the mappings below them
 //	traces.go       a Liner around the filter, in which exceptions of Java wait for their first frame, and traces for the map that they prove

@@ -12,6 +12,7 @@ import (
 	"qss-filter/filter/print"
 	"qss-filter/filter/resolve"
 	"qss-filter/sgr"
+	"qss-filter/symsrc"
 )
 
 // Line appends the annotated form of one line to dst. The line comes with its end ("\n", "\r\n", or none for the last
@@ -222,6 +223,9 @@ func (f *Filter) read(ctx context.Context, t *resolve.Thread, l *parse.Line) {
 	}
 	if len(p.Elements) == 0 {
 		f.readFrames(l.Segment, t.Stack.Shift > 0 || f.observed())
+		if fr, ok := f.excerptAt(l); ok {
+			p.Frames = append(p.Frames[:0], fr)
+		}
 		if len(p.Frames) == 0 {
 			f.readJava(ctx, t, l)
 		}
@@ -280,7 +284,7 @@ func (f *Filter) print(ctx context.Context, dst []byte, t *resolve.Thread, l *pa
 
 // meant reports whether the frames of a segment mean anything to the output. Others are only counted.
 func (f *Filter) meant(t *resolve.Thread, l *parse.Line) bool {
-	return f.objects != nil || !f.observed() || len(f.parser.Frames) == 0 || f.parser.Frames[0].OfJava() || frame.Candidate(l.Text, t.Stack.Shift > 0, f.shown())
+	return f.objects != nil || !f.observed() || len(f.parser.Frames) == 0 || f.parser.Frames[0].OfJava() || f.parser.Frames[0].Space == symsrc.InScript || frame.Candidate(l.Text, t.Stack.Shift > 0, f.shown())
 }
 
 // alone returns the index of the element or frame whose line the segment is, -1 if it is none's.

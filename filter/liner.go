@@ -30,6 +30,7 @@ type liner struct {
 	tails      knownJava
 	native     match.When // the state without frames of Java
 	traces     *traces    // around these; nil if there are no maps of names of Java
+	excerpts   *excerpts  // around these; nil if there are no source maps
 	splits     *splits    // around all
 }
 
@@ -44,6 +45,9 @@ func (l *liner) init(of *Filter) {
 	if l.java() != nil {
 		l.traces = newTraces(l, l.afterTraces())
 		l.tails.init(l)
+	}
+	if l.opt.Scripts != nil {
+		l.excerpts = newExcerpts(l, l.afterExcerpts())
 	}
 	l.splits = newSplits(l, l.afterSplits())
 	l.rescan()
@@ -94,6 +98,14 @@ func (l *liner) outermost() stream.Liner {
 
 // afterSplits returns what handles the lines after the parts among them are known.
 func (l *liner) afterSplits() stream.Liner {
+	if l.excerpts != nil {
+		return l.excerpts
+	}
+	return l.afterExcerpts()
+}
+
+// afterExcerpts returns what handles the lines that wait for no excerpt of a script.
+func (l *liner) afterExcerpts() stream.Liner {
 	if l.traces != nil {
 		return l.traces
 	}
@@ -113,12 +125,15 @@ func (l *liner) afterTraces() stream.Liner {
 
 // holding reports whether lines are held back.
 func (l *liner) holding() bool {
-	return l.traces != nil && l.traces.holding() || l.ahead != nil && l.ahead.holding() || l.profiles != nil && l.profiles.holding() || l.held.holding()
+	return l.excerpts != nil && l.excerpts.holding() || l.traces != nil && l.traces.holding() || l.ahead != nil && l.ahead.holding() || l.profiles != nil && l.profiles.holding() || l.held.holding()
 }
 
 // next is the number of the next line of the log, after those that are held back.
 func (l *liner) next() int {
 	n := l.line + 1
+	if l.excerpts != nil {
+		n += len(l.excerpts.lines)
+	}
 	if l.traces != nil {
 		n += len(l.traces.lines)
 	}

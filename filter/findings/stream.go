@@ -91,7 +91,7 @@ func (st *Stream) fault(about triage.Headline, line int) *Finding {
 
 // add adds a frame to a stack.
 func (st *Stream) add(s *stack, fr Frame, at uint64, located bool) {
-	s.s.sign.Add(&triage.Frame{Func: fr.Func, File: fr.File, Module: fr.Module, At: at, Located: located, Foreign: fr.Foreign}, &st.c.Names.Own)
+	s.s.sign.Add(&triage.Frame{Func: fr.Func, File: fr.File, Line: fr.Line, Module: fr.Module, At: at, Located: located, Foreign: fr.Foreign}, &st.c.Names.Own)
 	if st.c.Keep && len(s.s.Frames) < maxFrames {
 		s.s.Frames = append(s.s.Frames, fr)
 	}

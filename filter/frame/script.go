@@ -22,6 +22,7 @@ import (
 //	    /srv/app/dist/app.js:1:237                           the same without a function
 //	total @ app.js:1:237                                     Chrome's developer tools
 //	http://localhost:4200/main.js 0:73 Uncaught Error: x     chromedriver, of the browser's console: both count from 0
+//	/srv/app/dist/app.js:7                                   Node.js, above an exception that nothing has caught: see ReadExcerpt
 //
 // V8's are those of CallSiteInfo::Serialize in its src/objects/call-site-info.cc, Hermes' of ErrorInstance's stack in its
 // lib/VM/JSError.cpp, and React Native's without a script those of JSStackTrace.format in its ReactAndroid. They mean something only where there is a source map for the script.
@@ -107,7 +108,12 @@ func (s *Search) scriptCall(line []byte, low, end int, f *Frame) bool {
 	word := low + s.lastIndex(line[low:open], javaAt)
 	start := word + len(javaAt)
 	if word < low || word > low && !startsWord(line, word) {
-		if word = s.lineBegin(line, low, open); word >= open-1 || !endsLineOrText(line, end+1) || !isCall(line[word:open-1]) {
+		word = s.lineBegin(line, low, open)
+		if word == open && endsLineOrText(line, end+1) && bytes.ContainsAny(line[open:end], `/\`) { // a terminal was too narrow for the rest
+			f.Whole, f.Module = span(open, end+1), span(open+1, open+1)
+			return true
+		}
+		if word >= open-1 || !endsLineOrText(line, end+1) || !isCall(line[word:open-1]) {
 			return false
 		}
 		start = word
@@ -198,7 +204,7 @@ func (s *Search) scriptFrom(line []byte, low, start, at int, f *Frame) bool {
 		}
 		f.Whole, f.Func, f.Module = span(begin, f.Off.End), span(name.Start, name.End), span(start, start)
 		return true
-	case begin == start && endsLineOrText(line, f.Off.End) && bytes.IndexByte(line[start:at], '/') >= 0 && bytes.IndexByte(line[start:at], '@') < 0:
+	case begin == start && endsLineOrText(line, f.Off.End) && (bytes.IndexByte(line[start:at], '/') >= 0 || hasDrive(line[start:at])) && bytes.IndexByte(line[start:at], '@') < 0:
 		f.Whole, f.Module = span(start, f.Off.End), span(start, start)
 		return true
 	}
@@ -207,7 +213,7 @@ func (s *Search) scriptFrom(line []byte, low, start, at int, f *Frame) bool {
 		return false
 	}
 	module := start + sign + 1
-	if line[module] != '/' && !scan.Has(line, module, "http") && !scan.Has(line, module, "file:") && sign == 0 {
+	if line[module] != '/' && !bytes.Contains(line[module:at], []byte("://")) && sign == 0 {
 		return false
 	}
 	f.Whole, f.Module = span(start, f.Off.End), span(module, module)
@@ -234,14 +240,75 @@ func (s *Search) vitest(line []byte, low, start int, f *Frame) bool {
 	return true
 }
 
-// readBare reads `NAME@LINE:COLUMN`, alone on its line; `@` stands at line[at].
+// Excerpt is what Node.js writes above an exception that nothing has caught: a script and a line of it, and below them that line itself, and a
+// sign below the place in it (GetErrorSource in its src/node_errors.cc).
+type Excerpt struct {
+	// Place is the script and the line, Module the script alone.
+	Place, Module Span
+	// Line counts from 0.
+	Line uint64
+}
+
+// ReadExcerpt reads the first line of an excerpt, whose words begin at text[from:].
+func ReadExcerpt(text []byte, from int) (x Excerpt, ok bool) {
+	words := bytes.TrimRight(text[from:], " ")
+	colon := bytes.LastIndexByte(words, ':')
+	if colon < 0 || !endsExcerpt(words, colon) || !isPath(words) {
+		return x, false
+	}
+	line, end, ok := scan.Decimal(words, colon+1)
+	if !ok || end < len(words) || line == 0 || line >= 1<<31 {
+		return x, false
+	}
+	return Excerpt{Place: span(from, from+end), Module: span(from, from+colon), Line: line - 1}, true
+}
+
+// MayHoldExcerpt reports, at little cost, whether an excerpt may begin in a line.
+func MayHoldExcerpt(line []byte) bool {
+	for at := 0; ; at++ {
+		i := bytes.Index(line[at:], excerptWord)
+		if i < 0 {
+			return false
+		}
+		if at += i + len(excerptWord) - 1; endsExcerpt(line, at) {
+			return true
+		}
+	}
+}
+
+// excerptWord stands before the number of the line.
+var excerptWord = []byte("js:")
+
+// Frame returns the frame that an excerpt is, if its sign is below that column, which counts from 0.
+func (x *Excerpt) Frame(column uint64) Frame {
+	return Frame{Family: scripts, Shape: Fields, Space: symsrc.InScript, Convention: Exact, Off: span(x.Module.End+1, x.Place.End), Whole: x.Place,
+		Module: x.Module, Source: x.Place, Offset: x.Line<<32 | column, Headline: true}
+}
+
+// endsExcerpt reports whether the colon at line[colon] stands between a script and a line of it, at the end of the line or of a string.
+func endsExcerpt(line []byte, colon int) bool {
+	_, e, ok := scan.Decimal(line, colon+1)
+	return ok && scan.EndsWith(line, 0, colon, "js") && (scan.LineEnd(line, e) || escapedEnd(line, e)) && bytes.ContainsAny(line[:colon], `/\`)
+}
+
+// isPath reports whether a text begins as the path or the URL of a file.
+func isPath(text []byte) bool {
+	return len(text) > 3 && (text[0] == '/' || bytes.HasPrefix(text, []byte("file:")) || hasDrive(text))
+}
+
+// hasDrive reports whether a text begins as a path of Windows.
+func hasDrive(text []byte) bool {
+	return len(text) > 3 && scan.IsLetter(text[0]) && text[1] == ':' && (text[2] == '\\' || text[2] == '/')
+}
+
+// readBare reads `NAME@LINE:COLUMN`, alone on its line or with others behind it; `@` stands at line[at].
 func readBare(s *Search, line []byte, at, from int, f *Frame) bool {
 	row, e, ok := scan.Decimal(line, at+1)
 	if !ok || e >= len(line) || line[e] != ':' {
 		return false
 	}
 	column, end, ok := scan.Decimal(line, e+1)
-	if !ok || row == 0 || row >= 1<<31 || column >= 1<<31 || !scan.LineEnd(line, end) && !escapedEnd(line, end) {
+	if !ok || row == 0 || row >= 1<<31 || column >= 1<<31 || !scan.LineEnd(line, end) && !escapedEnd(line, end) && !bareFollows(line, end) {
 		return false
 	}
 	start := at
@@ -254,6 +321,27 @@ func readBare(s *Search, line []byte, at, from int, f *Frame) bool {
 	*f = Frame{Family: scripts, Shape: Fields, Space: symsrc.InScript, Convention: Exact, Off: span(at+1, end), Whole: span(start, end),
 		Func: span(start, at), Source: span(at+1, end), Offset: (row-1)<<32 | column}
 	return true
+}
+
+// bareFollows reports whether a space stands at line[at], and another such frame behind it: reports of crashes have them on one line.
+func bareFollows(line []byte, at int) bool {
+	if line[at] != ' ' {
+		return false
+	}
+	word := line[at+1 : min(len(line), at+1+maxModule)]
+	if i := bytes.IndexByte(word, ' '); i >= 0 {
+		word = word[:i]
+	}
+	sign := bytes.LastIndexByte(word, '@')
+	if sign <= 0 {
+		return false
+	}
+	_, e, ok := scan.Decimal(word, sign+1)
+	if !ok || e >= len(word) || word[e] != ':' {
+		return false
+	}
+	_, e, ok = scan.Decimal(word, e+1)
+	return ok && (scan.LineEnd(word, e) || escapedEnd(word, e))
 }
 
 // uncaughtWord is what chromedriver has after the place of an exception.
@@ -323,6 +411,11 @@ func endsPlace(line []byte, colon int) bool {
 	}
 	_, e, ok = scan.Decimal(line, e+1)
 	return ok && (e == len(line) || line[e] == ')' || scriptEnds(line, e))
+}
+
+// endsPlaceOrExcerpt reports whether one of both stands there.
+func endsPlaceOrExcerpt(line []byte, colon int) bool {
+	return endsPlace(line, colon) || endsExcerpt(line, colon)
 }
 
 // endsBare reports whether the rest of the line at `@` is a place without a script.

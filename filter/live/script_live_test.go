@@ -45,3 +45,38 @@ func TestLiveNode(t *testing.T) {
 		t.Errorf("the names of the log are gone:\n%s", &out)
 	}
 }
+
+// TestLiveUncaught compares the place that Node.js writes above an exception that nothing has caught with the one that it writes itself with
+// --enable-source-maps, which has no column. A tab and characters of several bytes stand before it.
+func TestLiveUncaught(t *testing.T) {
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("Node.js is not installed")
+	}
+	for _, name := range [...]string{"uncaught.js", "uncaught.min.js"} {
+		script, err := filepath.Abs("testdata/scripts/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := func(args ...string) string {
+			out, _ := exec.Command(node, append(args, script)...).CombinedOutput()
+			_, text, _ := strings.Cut(string(out), "\n") // what the program writes
+			return text
+		}
+		want, _, _ := strings.Cut(run("--enable-source-maps"), "\n")
+		raw := run()
+		f := filter.New(filter.Options{Scripts: sourcemap.New(sourcemap.Options{})})
+		var out strings.Builder
+		if err := f.Run(context.Background(), strings.NewReader(raw), &out); err != nil {
+			t.Fatal(err)
+		}
+		head, rest, _ := strings.Cut(out.String(), "\n")
+		if !strings.HasSuffix(want, "uncaught.ts:4") || head != want+":39" {
+			t.Errorf("%s: %q above\n%s\nwant %q and its column", name, head, rest, want)
+		}
+		_, raw, _ = strings.Cut(raw, "\n")
+		if code, _, _ := strings.Cut(raw, "\n\n"); !strings.HasPrefix(rest, code) {
+			t.Errorf("%s: the lines of the script have changed:\n%s", name, rest)
+		}
+	}
+}

@@ -169,7 +169,7 @@ func (b *Brief) note(t *resolve.Thread, text []byte, it *Item) {
 	}
 	for i := range all {
 		fr := &all[i]
-		f := triage.Frame{Func: fr.Func, File: fr.File, Module: o.Module.Name, At: o.At + o.Back, Located: o.Located, Foreign: fr.Foreign}
+		f := triage.Frame{Func: fr.Func, File: fr.File, Line: fr.Line, Module: o.Module.Name, At: o.At + o.Back, Located: o.Located, Foreign: fr.Foreign}
 		n.frames = append(n.frames, f)
 		if n.named.Func == "" && b.opt.Names.Own.OwnFunction(fr, o.Module.Name) {
 			n.named = *fr

@@ -83,6 +83,9 @@ func (w *Text) single(ctx context.Context, dst []byte, s parse.Segment, it *Item
 		}
 		w.mark(dst, a, i)
 		dst = w.function(dst, s, fr, a, i, n)
+		if fr.Headline && fr.Space == symsrc.InScript { // it has no function, and the emitter shows a line of the script below it
+			break
+		}
 		dst = w.source(ctx, dst, s, a, i, s.Text[:fr.Whole.Start], s.Text[fr.Whole.Start:])
 	}
 	return dst
@@ -290,7 +293,7 @@ func (w *Text) oneFrame(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve
 	if fr.Shape == frame.Member {
 		return w.member(dst, s, fr, a)
 	}
-	if fr.Space == symsrc.InScript && a != nil && len(a.Frames) == 1 && !begun {
+	if fr.Space == symsrc.InScript && a != nil && len(a.Frames) > 0 && !begun { // the place is that of the innermost function
 		return w.fields(dst, s, fr, a, 0, fr.Whole)
 	}
 	known := a != nil && len(a.Frames) > 0 && (begun || fr.Shape != frame.Fields)

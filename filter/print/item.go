@@ -104,7 +104,7 @@ func (it *Item) Observation(line int, t *resolve.Thread, text []byte, alone bool
 			rest.Start = fr.Num.End
 		}
 		o = Observation{Line: line, Text: text, Thread: t, Number: fr.Number, Numbered: !fr.Num.Empty(),
-			Sentence: fr.Shape == frame.Pair, Data: fr.Data, Whole: fr.Whole.Of(text), Rest: rest.Of(text),
+			Sentence: fr.Shape == frame.Pair || fr.Headline && fr.Space == symsrc.InScript, Data: fr.Data, Whole: fr.Whole.Of(text), Rest: rest.Of(text),
 			Address: fr.Addr.Of(text), Hint: hint(fr.HintText), BuildID: fr.BuildIDText}
 		if fr.Base == frame.FromSymbol {
 			o.InSymbol = true

@@ -114,7 +114,7 @@ func (d *Repeats) note(t *resolve.Thread, text []byte, it *Item) {
 	fr.frames = fr.frames[:0]
 	o := it.Observation(fr.number, t, text, true)
 	for _, of := range o.Functions(&d.single) {
-		fr.frames = append(fr.frames, triage.Frame{Func: of.Func, File: of.File, Module: o.Module.Name, At: o.At + o.Back, Located: o.Located, Foreign: of.Foreign})
+		fr.frames = append(fr.frames, triage.Frame{Func: of.Func, File: of.File, Line: of.Line, Module: o.Module.Name, At: o.At + o.Back, Located: o.Located, Foreign: of.Foreign})
 	}
 }
 

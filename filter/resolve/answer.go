@@ -156,13 +156,17 @@ func (s *answers) agreeing(ctx context.Context, a *Answer, text []byte, fr *pars
 }
 
 // calledSo returns the answer for a place in a script with the name that the log has for the function, if the map has none: most have none.
-// The answer itself gets the first such name. A log hardly ever has another one for the place.
+// The answer itself gets the first such name, or stays without one if the first frame has none. A log hardly ever has another one for the place.
 func (s *answers) calledSo(a *Answer, name []byte) *Answer {
+	last := len(a.Frames) - 1 // others were put in the place of their calls
 	switch {
-	case len(a.Frames) == 0, a.Frames[0].Func == string(name), a.Frames[0].Func != "" && !a.called:
+	case last < 0, a.Frames[last].Func != "" && !a.called:
+		return a
+	case a.Frames[last].Func == string(name):
+		a.called = true // others may know it by now as it is
 		return a
 	case !a.called:
-		a.Frames[0].Func, a.called, a.Printed = string(name), true, nil
+		a.Frames[last].Func, a.called, a.Printed = string(name), true, nil
 		return a
 	}
 	key := hinted{a, string(name)}
@@ -171,7 +175,7 @@ func (s *answers) calledSo(a *Answer, name []byte) *Answer {
 	}
 	named := *a
 	named.Frames, named.Printed = slices.Clone(a.Frames), nil
-	named.Frames[0].Func = key.hint
+	named.Frames[last].Func = key.hint
 	s.memo.agree(key, &named)
 	return &named
 }

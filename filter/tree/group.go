@@ -6,6 +6,7 @@ import (
 	"hash/maphash"
 	"io"
 	"maps"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -318,7 +319,11 @@ func (p *place) name() string {
 	if p.Func != "" && (!p.Nameless || p.Module == "") {
 		return p.Func
 	}
-	if p.Module == "" || p.Module == "." {
+	switch {
+	case !p.Nameless && p.File != "":
+		line, _, _ := strings.Cut(p.Line, " ") // what is not sure of it may follow
+		return unknownName + " (" + path.Base(p.File) + ":" + line + ")"
+	case p.Module == "", p.Module == ".":
 		return unknownName
 	}
 	return cmp.Or(p.Func, unknownName) + " (" + p.Module + ")"

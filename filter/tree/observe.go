@@ -162,7 +162,7 @@ func (l *logSink) rebuild(f *fields, functions []symsrc.Frame) {
 // group adds a function to the group key of a stack. For a frame without a name it adds what the log has instead.
 func (l *logSink) group(f *fields, fr *symsrc.Frame) {
 	s, o := f.s, f.o
-	own := s.signature.Add(&triage.Frame{Func: fr.Func, File: fr.File, Module: o.Module.Name, At: o.At + o.Back, Located: o.Located, Foreign: fr.Foreign}, &l.rep.Own)
+	own := s.signature.Add(&triage.Frame{Func: fr.Func, File: fr.File, Line: fr.Line, Module: o.Module.Name, At: o.At + o.Back, Located: o.Located, Foreign: fr.Foreign}, &l.rep.Own)
 	at := place{own: own, outcome: o.Outcome, Func: fr.Func, File: fr.File, Line: string(appendLine(nil, fr)), Module: path.Base(o.Module.Name)}
 	switch {
 	case f.failed:

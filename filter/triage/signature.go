@@ -9,6 +9,7 @@ import (
 // Frame is what a signature is made of: a function, "" if it has no name, and the place of its code.
 type Frame struct {
 	Func, File, Module string
+	Line               int // of File, 0 if that is not known
 	// At is the offset of the code in the module, if Located is set.
 	At      uint64
 	Located bool
@@ -36,7 +37,11 @@ func (s *Signature) Add(f *Frame, rules *Rules) bool {
 	if rules.foreign(f.Foreign, f.Module, f.File) {
 		own, dependent = false, false
 	}
-	if name == "" || name == "??" {
+	switch {
+	case name != "" && name != "??":
+	case f.File != "" && f.Line > 0: // of JavaScript, where most functions have none
+		name = path.Base(f.File) + ":" + strconv.Itoa(f.Line)
+	default:
 		if f.Module == "" || !f.Located {
 			return false
 		}

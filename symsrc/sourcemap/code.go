@@ -9,6 +9,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"qss-filter/symsrc"
 	"qss-filter/symsrc/diskcache"
 )
 
@@ -246,7 +247,8 @@ func inWord(b byte) bool { return wordBytes[b] }
 
 // fits reports whether a map may be of the code, by its segments near a place: all begin in it, and none close to the place and hardly any
 // other in the middle of a word. Those of another build do as soon as their code has moved. One that is a byte after the begin of a word that
-// has its own may be: where swc has dropped the braces of a block, that is where its end was.
+// has its own may be: where swc has dropped the braces of a block, that is where its end was. With the map of its own
+// source in it, swc's is less exact: that of a brace may be anywhere in the word.
 func (c *code) fits(f *found) bool {
 	wrong := 0
 	var r row
@@ -265,7 +267,7 @@ func (c *code) fits(f *found) bool {
 		}
 		if within := ok && parts(r.text, offset); ok && !within {
 			word = offset
-		} else if !is || !ok || offset != word+1 {
+		} else if !is || !ok || offset != word+1 && !f.isBrace(&f.near[i]) {
 			if wrong++; i >= f.index-close && i <= f.index+close {
 				return false
 			}
@@ -307,11 +309,26 @@ func (c *code) choose(f *found, line, column int) bool {
 			return false
 		}
 	}
+	if r.want(offset, offset+len(calledEnd)); bytes.HasPrefix(r.text[offset:], calledEnd) {
+		of, _ := f.compared(f.index, calledEnd)
+		return of == agrees
+	}
 	next, sure := f.next(line, column)
 	if sure {
+		if from == offset {
+			f.chooseAmong(token)
+		}
 		return true
 	}
 	r.want(from, offset)
+	if next >= 0 && string(token) == "(" && from < offset && callee(r.text, offset) < 0 && (r.text[offset-1] == ')' || r.text[offset-1] == '}') {
+		if _, begin = f.generated(next); begin == column+1 {
+			if place, ok := f.callOf(&f.near[f.index], &f.near[next]); ok {
+				f.index, f.word = next, &place
+				return true
+			}
+		}
+	}
 	switch f.compare(f.index, codeOfCall(r.text[:offset+len(token)], from, offset)) {
 	case agrees:
 		return true
@@ -338,6 +355,30 @@ func (c *code) choose(f *found, line, column int) bool {
 	}
 	return false
 }
+
+// chooseAmong has the place be of another segment that begins at the same column, if the source has there what the code has, and not at the first.
+func (f *found) chooseAmong(token []byte) {
+	first := &f.near[f.index]
+	same := func(i int) bool {
+		return i < len(f.near) && f.near[i].compare(first.generatedLine, first.generatedColumn) == 0
+	}
+	if !same(f.index + 1) {
+		return
+	}
+	if of, _ := f.compared(f.index, token); of != differs {
+		return
+	}
+	for i := f.index + 1; same(i); i++ {
+		if of, _ := f.compared(i, token); of == agrees {
+			f.index = i
+			return
+		}
+	}
+}
+
+// calledEnd is where JavaScriptCore has the call of a class or of a function that stands there itself: `new class{…}(a)`. Where it was put in the
+// place of its name, the place is the end of that in the source.
+var calledEnd = []byte("}(")
 
 // before reports whether a segment is of a place in the source before that of another one.
 func (s *segment) before(other *segment) bool {
@@ -482,4 +523,18 @@ func (c *code) holdsFrom(m *Map, line, column int) bool {
 	}
 	last := m.near(math.MaxInt32, math.MaxInt32, nil)
 	return len(last) == 0 || holds(last[len(last)-1].generatedLine, last[len(last)-1].generatedColumn)
+}
+
+// Line returns a line of the script without its end, counted from 0. ok is false if there is none, or if the script is not here or of another
+// build than its map.
+func (s *Script) Line(n int) (text []byte, ok bool) {
+	if s.code == nil || s.files.DebugStatus != symsrc.OK || s.part {
+		return nil, false
+	}
+	r, ok := s.code.row(n)
+	if !ok {
+		return nil, false
+	}
+	r.want(0, len(r.text))
+	return bytes.TrimSuffix(r.text, []byte("\r")), true
 }

@@ -188,3 +188,91 @@ func TestInlinedCall(t *testing.T) {
 		}
 	}
 }
+
+// TestEndOfCallee has a class in the place of its name, where JavaScriptCore has the call at its end, and a comma in the source that the code lacks.
+func TestEndOfCallee(t *testing.T) {
+	for _, c := range []struct {
+		code, place, mappings, content string
+		line                           int
+	}{
+		{"return new class{}(e)", "}(", "AACA,OAAO,IADP,MAAS,EACI", `class A {}\nreturn new A(e);`, 0},
+		{"return new class{}(e)", "}(", "AACA,OAAO,IAAI,MAAO,EAAE", `class A {}\nreturn new class {}(e);`, 2},
+		{"await f(e)", ")", "AAAA,MAAM,EACJ", `await f(\n  e,\n);`, 3},
+	} {
+		script := filepath.Join(t.TempDir(), "app.js")
+		for path, text := range map[string]string{script: c.code + "\n//# sourceMappingURL=app.js.map\n",
+			script + ".map": `{"version":3,"sources":["a.ts"],"sourcesContent":["` + c.content + `"],"names":[],"mappings":"` + c.mappings + `"}`} {
+			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		line := 0
+		if a := New(Options{}).Script(context.Background(), script).At(Pack(0, uint32(strings.Index(c.code, c.place)))); len(a.Frames) > 0 {
+			line = a.Frames[0].Line
+		}
+		if line != c.line {
+			t.Errorf("%s: line %d, want %d", c.code, line, c.line)
+		}
+	}
+}
+
+// TestFunctionInPlaceOfName has a function in the place of its name, with a call whose argument the map has, as swc makes it of a function that
+// is called once: the place is that of the name in the call, if the function is the one of that name.
+func TestFunctionInPlaceOfName(t *testing.T) {
+	for _, c := range []struct {
+		content, mappings string
+		line, column      int
+	}{
+		{`function run(a) {\n  go();\n}\nrun(e);`, "CAAA,WACE,IACF,GACI", 4, 1},
+		{`function run(\n  a,\n) {\n  go();\n}\nconst x = run(\n  e);`, "CAAA,WAGE,IACF,GAEE", 6, 11},
+		{`{\n  const run = (a) => {\n    go();\n  };\n  f(0, run(e));\n}`, "CACc,WACV,IACF,GACS", 5, 8},
+		{`function run(a) { go(); }\nrun (e);`, "CAAA,WAAkB,IAAM,GACnB", 2, 1},
+		{`function run(a) {\n  go();\n}\nrun(e);`, "CAAA,WACE,IACF,GACG", 4, 1}, // the parenthesis, as maps of maps have it
+		{`function other(a) {\n  go();\n}\nrun(e);`, "CAAA,WACE,IACF,GACI", 0, 0},
+		{`function run(a) {\n  go();\n}\nif (e);`, "CAAA,WACE,IACF,GACI", 0, 0},
+		{`function run(a) {\n  go();\n}\nx = e ;`, "CAAA,WACE,IACF,GACI", 0, 0},
+	} {
+		script := filepath.Join(t.TempDir(), "app.js")
+		for path, text := range map[string]string{script: "(function(){go()})(e);\n//# sourceMappingURL=app.js.map\n",
+			script + ".map": `{"version":3,"sources":["a.ts"],"sourcesContent":["` + c.content + `"],"names":[],"mappings":"` + c.mappings + `"}`} {
+			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		line, column := 0, 0
+		if a := New(Options{}).Script(context.Background(), script).At(Pack(0, 18)); len(a.Frames) > 0 {
+			line, column = a.Frames[0].Line, a.Frames[0].Column
+		}
+		if line != c.line || column != c.column {
+			t.Errorf("%s: %d:%d, want %d:%d", c.content, line, column, c.line, c.column)
+		}
+	}
+}
+
+// TestInexact has maps as swc writes them with that of its own source in it: two places at one column, of which the source says which is right,
+// and that of a brace that is not in the code any more. One of a word within another one is of another build.
+func TestInexact(t *testing.T) {
+	for _, c := range []struct {
+		mappings string
+		line     int
+	}{
+		{"QAAU,GAAO,AACR,KAAK", 2},
+		{"QAAU,GACD,EADQ,GACH", 2},
+		{"QAAU,GACD,EAAP,GAAY", 0},
+	} {
+		script := filepath.Join(t.TempDir(), "app.js")
+		for path, text := range map[string]string{script: "const t=r=>call(r)\n//# sourceMappingURL=app.js.map\n",
+			script + ".map": `{"version":3,"sources":["a.ts"],"sourcesContent":["const t = (r) => {\n  return call(r);\n};"],"names":[],"mappings":"` + c.mappings + `"}`} {
+			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		line := 0
+		if a := New(Options{}).Script(context.Background(), script).At(Pack(0, 11)); len(a.Frames) > 0 {
+			line = a.Frames[0].Line
+		}
+		if line != c.line {
+			t.Errorf("%s: line %d, want %d", c.mappings, line, c.line)
+		}
+	}
+}

@@ -270,22 +270,30 @@ const (
 // compare compares code with the source at the place of the i-th segment, token by token: names may be others, and spaces and comments differ.
 // If it agrees, the place is that of the last word or sign of the code.
 func (f *found) compare(i int, code []byte) comparison {
+	of, at := f.compared(i, code)
+	if of == agrees {
+		f.index, f.word = i, &at
+	}
+	return of
+}
+
+// compared returns what the source says of code at the place of the i-th segment, and where its last word or sign is in the source.
+func (f *found) compared(i int, code []byte) (of comparison, place position) {
 	w, at, ok := f.source(&f.near[i])
 	switch {
 	case !ok || len(code) > maxCompared:
-		return unknown
+		return unknown, place
 	case at < 0:
-		return differs
+		return differs, place
 	}
 	of, last := compareTokens(w.text[at:], string(code))
 	switch {
 	case of == agrees:
-		place := w.place(at + last)
-		f.index, f.word = i, &place
+		place = w.place(at + last)
 	case of == differs && strings.TrimLeft(w.text[w.at:at], " \t") == "":
 		of = unknown // the map may have only lines
 	}
-	return of
+	return of, place
 }
 
 // compareTokens compares code with a source. If it agrees, last is where the last token of it is.
@@ -296,7 +304,7 @@ func compareTokens(source, code string) (of comparison, last int) {
 		if b, code = nextToken(code); b == "" {
 			return agrees, last
 		}
-		for a, rest = nextToken(rest); a != b && slices.Contains(dropped, a); {
+		for a, rest = nextToken(rest); a != b && (slices.Contains(dropped, a) || drops(a, b)); {
 			a, rest = nextToken(rest)
 		}
 		last = len(source) - len(rest) - len(a)
@@ -309,8 +317,19 @@ func compareTokens(source, code string) (of comparison, last int) {
 	}
 }
 
+// drops reports whether minifiers drop a sign before another one: a comma or a semicolon at the end of what is closed.
+func drops(sign, before string) bool {
+	return sign == "," && strings.Contains(")]}", before) || sign == ";" && before == "}"
+}
+
 // dropped are words of a source that minifiers drop: those before what is returned or declared, and before calls that make errors.
 var dropped = []string{"const", "let", "new", "return", "var"}
+
+// isBrace reports whether a brace is at the place of a segment in the source.
+func (f *found) isBrace(s *segment) bool {
+	w, i, ok := f.source(s)
+	return ok && i >= 0 && i < len(w.text) && (w.text[i] == '{' || w.text[i] == '}')
+}
 
 // hasWord reports whether the line of a segment in the source has a word.
 func (f *found) hasWord(s *segment, word string) bool {
@@ -319,11 +338,7 @@ func (f *found) hasWord(s *segment, word string) bool {
 		return false
 	}
 	line, _, _ := strings.Cut(w.text[w.at:], "\n")
-	for token := ""; ; {
-		if token, line = nextToken(line); token == word || token == "" {
-			return token == word
-		}
-	}
+	return hasToken(line, word)
 }
 
 // nextToken returns the next word or sign of a text in JavaScript, "" for none, and what follows it.
@@ -357,6 +372,68 @@ var keywords = strings.Fields("async await break case catch class continue defau
 func isKeyword(word string) bool {
 	_, is := slices.BinarySearch(keywords, word)
 	return is
+}
+
+// maxFunctionLines bounds the lines of a function that was put in the place of its name.
+const maxFunctionLines = 1 << 10
+
+// callOf returns where the name of a function is in its call, whose first argument is at the place of a segment, if that function was put in the
+// place of its name, and ends at the place of another segment. ok is false if it is not this one: its first line must have the name.
+func (f *found) callOf(end, argument *segment) (at position, ok bool) {
+	w, i, ok := f.source(argument)
+	if !ok || i < 0 {
+		return at, false
+	}
+	before, called := strings.CutSuffix(strings.TrimRight(w.text[:i], " \t\r\n"), "(")
+	called = called || strings.HasPrefix(w.text[i:], "(") // as maps of a map have it
+	before = strings.TrimRight(before, " \t\r\n")
+	begin := len(before)
+	for begin > 0 && inWord(before[begin-1]) {
+		begin--
+	}
+	name := before[begin:]
+	if !called || name == "" || isKeyword(name) {
+		return at, false
+	}
+	first, ok := f.firstLine(end)
+	if !ok || !hasToken(first, name) {
+		return at, false
+	}
+	return w.place(begin), true
+}
+
+// firstLine returns the line in which a function begins that ends at the place of a segment, up to that place: the one with its indentation.
+func (f *found) firstLine(end *segment) (line string, ok bool) {
+	w, i, ok := f.source(end)
+	if !ok || i < 0 || !strings.HasPrefix(w.text[i:], "}") {
+		return "", false
+	}
+	indent := w.text[w.at:i]
+	if strings.TrimLeft(indent, " \t") != "" {
+		return indent, true // all of it is in one line
+	}
+	for n := end.line - 1; n >= 0 && n > end.line-maxFunctionLines; n-- {
+		w, _, ok := f.of.window(end.source, n)
+		if !ok {
+			return "", false
+		}
+		line, _, _ := strings.Cut(w.text[w.at:], "\n")
+		text := strings.TrimLeft(line, " \t\r")
+		if text == "" || text[0] == ')' || len(line)-len(text) > len(indent) {
+			continue // of what it does, or the end of its parameters
+		}
+		return line, strings.HasPrefix(indent, line[:len(line)-len(text)])
+	}
+	return "", false
+}
+
+// hasToken reports whether a line has a word.
+func hasToken(line, word string) bool {
+	for token := ""; ; {
+		if token, line = nextToken(line); token == word || token == "" {
+			return token == word
+		}
+	}
 }
 
 const awaitWord = "await"

@@ -178,7 +178,11 @@ func (m *Maps) find(ctx context.Context, name string) *Script {
 		return m.remembered(ctx, Bundle).module(segment, module)
 	}
 	s := m.one(nearest(words, below[base]), "a script named "+base)
-	if s == nil || s.isSource(words, strings.Contains(name, "://")) || s.code != nil && s.code.differs(file) {
+	inURL := strings.Contains(name, "://")
+	if s == nil || s.isSource(words, inURL) {
+		return nil
+	}
+	if (!inURL || filepath.IsAbs(file)) && s.code != nil && s.code.differs(file) { // the name in a URL is none of a file here
 		return nil
 	}
 	// Many programs have scripts of some names, but an app one bundle. A name with a digit has a hash of the text, or a version.
@@ -229,9 +233,9 @@ func (s *Script) module(segment string, number int) *Script {
 	return of
 }
 
-// isEngines reports whether a name is that of a script of Node.js itself, or of one that a bundler evaluates in a script of its own.
+// isEngines reports whether a name is that of a script of Node.js, Deno or Bun itself, or of one that a bundler evaluates in a script of its own.
 func isEngines(name string) bool {
-	for _, begin := range [...]string{"node:", "internal/", "webpack-internal:", "webpack:", "evalmachine.", "extensions::", "electron/js2c/"} {
+	for _, begin := range [...]string{"node:", "internal/", "webpack-internal:", "webpack:", "evalmachine.", "extensions::", "electron/js2c/", "ext:", "[ext:", "deno:", "internal:", "bun:"} {
 		if strings.HasPrefix(name, begin) {
 			return true
 		}
@@ -281,7 +285,7 @@ func nearest(script []string, maps []mapFile) (found []string) {
 		at := of.at
 		n := agreeing(script, scriptWords(at))
 		switch {
-		case below < 0 && of.packaged, below >= 0 && n < len(script)-lastIndexOf(script, packages)-1:
+		case below < 0 && of.packaged, below >= 0 && n < len(script)-lastIndexOf(script, packages)-1 && !isBundle(script[len(script)-1]): // Expo's is asked for in its package
 			continue
 		case n > most:
 			most, found = n, nil
@@ -747,7 +751,7 @@ func debugID(text []byte) string {
 func (s *Script) At(offset uint64) symsrc.Answer {
 	a := s.at(offset)
 	for range maxComposed {
-		if len(a.Frames) == 0 || a.Frames[0].Column == 0 {
+		if len(a.Frames) != 1 || a.Frames[0].Column == 0 {
 			return a
 		}
 		fr := a.Frames[0]
@@ -896,7 +900,17 @@ func (s *Script) read(offset uint64) symsrc.Answer {
 	if !ok || o.Source == "" {
 		return a
 	}
-	a.Frames = []symsrc.Frame{{Func: o.Function, File: s.sourcePath(&f), Line: o.Line, Column: o.Column + 1, Unverified: s.unnamed || !sure, Foreign: o.Ignored}}
+	framed := func(o *Original, path string) {
+		a.Frames = append(a.Frames, symsrc.Frame{Func: o.Function, File: path, Line: o.Line, Column: o.Column + 1, Unverified: s.unnamed || !sure, Foreign: o.Ignored})
+	}
+	if o.Function == "" {
+		for _, o := range f.stack(line, column) {
+			framed(&o, s.below(o.Source))
+		}
+	}
+	if len(a.Frames) == 0 {
+		framed(&o, s.sourcePath(&f))
+	}
 	return a
 }
 

@@ -15,11 +15,12 @@ import (
 // of the functions, and the points.
 const indexMagic = "qss-filter source map 2\n"
 
-// encode returns the index of a map. ok is false if the map has none: its mappings are not in the file as they are used.
+// encode returns the index of a map. ok is false if the map has none: its mappings are not in the file as they are used, or it has
+// scopes.
 func (m *Map) encode() (index []byte, ok bool) {
 	ok = true
 	m.each(func(m *Map) {
-		ok = ok && m.sorted == nil && (m.mapped != span{} || len(m.mappings) == 0)
+		ok = ok && m.sorted == nil && m.scoped == (span{}) && (m.mapped != span{} || len(m.mappings) == 0)
 	})
 	if !ok {
 		return nil, false

@@ -3,6 +3,7 @@
 //	sourcemap.go    a map: its fields, and where a position comes from
 //	mappings.go     the mappings, as they stand in the file
 //	fields.go       the fields of a JSON object, without reading what is in them
+//	scopes.go       the functions that scopes have
 //	functions.go    the names of functions that Metro adds
 //	text.go         the text of a map, of which only parts are kept in memory
 //	kept.go         what is kept of a map for the next run
@@ -56,11 +57,16 @@ type Map struct {
 	// contents and functions are where the text has the content of each source, and what Metro says of its functions.
 	contents, functions []span
 	text                *text
-	mu                  sync.Mutex
-	named               map[int32]functions   // of sources, by Metro
-	paths               []string              // of sources in frames, as far as these were asked for
-	texts               map[int32]*sourceText // of sources, nil for those without one
-	textBytes           int                   // of these
+	// scoped is where the text has scopes, nowhere without them, and names where the names are that these use. They are read once.
+	scoped      span
+	names       []span
+	scopesRead  bool
+	functionsOf *scopes
+	mu          sync.Mutex
+	named       map[int32]functions   // of sources, by Metro
+	paths       []string              // of sources in frames, as far as these were asked for
+	texts       map[int32]*sourceText // of sources, nil for those without one
+	textBytes   int                   // of these
 }
 
 // section is a map of the code from a place on.
@@ -169,6 +175,9 @@ func (t *text) parse(data []byte, at span, depth int) (*Map, error) {
 	}
 	if _, ok := fields["names"]; ok && !names.all(data, `"`) {
 		return nil, errors.New("names is not a list of names")
+	}
+	if m.scoped = fields["scopes"]; m.scoped != (span{}) {
+		m.names = names.values
 	}
 	mappings, ok := fields["mappings"]
 	if !ok || mappings.end-mappings.at < 2 || data[mappings.at] != '"' {
