@@ -84,62 +84,10 @@ var (
 
 func stopAt(l ...match.Literal) []match.Literal { return l }
 
-// isAddress reports whether a number may be the first address of a frame, or of a list of such, by what stands around it: programs write
-// `flags=0x1` and `buffer 0x7f0010` most.
+// isAddress reports whether a number may be an address: programs write `flags=0x1` most.
 func isAddress(line []byte, at int) bool {
 	digits := at + len("0x")
-	if at == 0 {
-		return !beginsDump(line, digits)
-	}
-	switch line[at-1] {
-	case ':', '(', '>', '\n':
-		return true
-	case '=':
-		return scan.HexEnd(line, digits) > digits+2
-	case '[':
-		end := scan.HexEnd(line, digits)
-		return end >= len(line) || line[end] == ']'
-	case '"': // a string of JSON
-		before := scan.BackSpaces(line, 0, at-1)
-		return before == 0 || bytes.IndexByte([]byte(":,[\\"), line[before-1]) >= 0
-	case ' ', '\t':
-		before := scan.BackSpaces(line, 0, at)
-		return before > 0 && mayPrecede(line, before, at) || before == 0 && !beginsDump(line, digits)
-	}
-	return at > 1 && line[at-2] == '\\' // an escape, where these are not read
-}
-
-// beginsDump reports whether an address, whose digits begin at a place, is that of a line of a debugger's: of memory, `0x7ffe5c0:\t0x1`, or of
-// instructions, `0x5552a <main+25>:\tlea`.
-func beginsDump(line []byte, digits int) bool {
-	i := scan.HexEnd(line, digits)
-	if scan.Has(line, i, " <") {
-		i += max(0, bytes.IndexByte(line[i:], '>')) + len(">")
-	}
-	return scan.Has(line, i, ":\t")
-}
-
-// mayPrecede reports whether what ends at line[end] may stand before the first address of a frame, at line[at:], with spaces between: a number, a
-// sign, a word of a format, the level of a logger, or the name of a module after the number of a frame.
-func mayPrecede(line []byte, end, at int) bool {
-	start := scan.BackToken(line, 0, end)
-	word, last := line[start:end], line[end-1]
-	switch {
-	case bytes.HasPrefix(word, hexPrefix): // another address, and no list if that is not the first of one
-		return last != ':' && !scan.IsHex(last)
-	case last >= 'A' && last <= 'Z', !scan.IsLetter(last) && !scan.IsDigit(last), scan.IsHexField(word), bytes.IndexByte(word, '#') >= 0,
-		string(word) == "at", string(word) == "by", string(word) == "caller":
-		return true
-	case at > end+1 || line[end] == '\t': // a column, maybe after a name of several words
-		for i := range start {
-			if scan.IsDigit(line[i]) && scan.IsSpace(line[i+1]) {
-				return true
-			}
-		}
-		return false
-	}
-	number := scan.BackSpaces(line, 0, start)
-	return number > 0 && scan.IsDigit(line[number-1])
+	return at == 0 || line[at-1] != '=' || scan.HexEnd(line, digits) > digits+2
 }
 
 // mayEnd reports whether the program's words may end before line[i:], or this filter's answer begin there.
