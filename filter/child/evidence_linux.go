@@ -20,7 +20,7 @@ import (
 // not show that, and a command may print the lines of another machine (kubectl logs). So a mapping counts only if
 // the address alone proves it: the kernel chose its place at random, of 2^28 or more, so that nothing else is there by
 // chance; and it stays there as long as the program runs, since it is the executable, or a library that the program needs
-// to start. Places at which other programs may have code, too, are kept beside these: whoever reads the log may find that its stacks prove them.
+// to start. Places at which other programs may have code, too, are kept beside these: the reader of the log may find that its stacks prove them.
 
 const (
 	// noRandom is ADDR_NO_RANDOMIZE of personality(2).

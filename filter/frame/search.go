@@ -40,7 +40,7 @@ type Search struct {
 	closedIDs presence
 }
 
-// listed says whether the address at an offset is one of a list.
+// listed is whether the address at an offset is one of a list.
 type listed struct {
 	at int
 	is bool

@@ -27,7 +27,7 @@ type room struct {
 // rooms are those that no search needs.
 var rooms = sync.Pool{New: func() any { return new(room) }}
 
-// release gives the room back.
+// release returns the room to the pool.
 func (p *plain) release() {
 	if p.of != nil {
 		rooms.Put(p.of)

@@ -14,7 +14,7 @@ type row struct {
 	sample string
 }
 
-// indent says whether spaces stand before what a prefix begins with.
+// indent is whether spaces stand before what a prefix begins with.
 type indent uint8
 
 const (

@@ -139,7 +139,7 @@ func (s *Stream) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 // buffers are those of runs that have ended: a tree of logs has many.
 var buffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
 
-// free gives the buffer to the next run, unless it has grown.
+// free leaves the buffer to the next run, unless it has grown.
 func (r *run) free() {
 	if len(r.buf) == bufferSize {
 		buffers.Put((*[bufferSize]byte)(r.buf))

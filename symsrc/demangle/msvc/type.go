@@ -1,6 +1,6 @@
 package msvc
 
-// qualsBefore says whether qualifiers are encoded before a type.
+// qualsBefore is whether qualifiers are encoded before a type.
 type qualsBefore uint8
 
 const (
