@@ -2,6 +2,7 @@ package retrace
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -37,9 +38,19 @@ func parseComment(text []byte) (c comment, ok bool) {
 // class is a class of a map.
 type class struct {
 	original, file string
-	methods        map[string][]entry // by their names in the log
+	// text is that of the class, and lines are where it has methods and fields, sorted by their names in the log.
+	text  []byte
+	lines []methodLine
+	// methods are those that were asked for, by their names in the log: a frame needs one of many.
+	methods map[string][]entry
 	// cut is set if the class has more text or more methods than are read. It has no methods then.
 	cut bool
+}
+
+// methodLine is where the line of a method is in the text of its class, with the hash of its name in the log, and the version of the format there.
+type methodLine struct {
+	hash, at uint32
+	version  format
 }
 
 // entry is a line of a method: the whole of it, or what a range of its lines was, maybe inlined from elsewhere.
@@ -72,74 +83,147 @@ type callsite struct {
 }
 
 const (
-	// maxEntries bounds the lines of a class that is read, and maxJSON the length of a comment, in bytes.
+	// maxEntries bounds the methods and fields of a class that is read, and maxJSON the length of a comment, in bytes.
 	maxEntries = 1 << 18
 	maxJSON    = 1 << 20
 )
 
-// classParser parses a class.
-type classParser struct {
-	class
-	version format
-	entries int
-	last    string // the method at hand, in the log; "" for a field, whose comments mean nothing for frames
-}
-
-// parseClass parses the class that a text begins with, in a version of the format. size is the length of its text.
+// parseClass finds the lines of the class that a text begins with, in a version of the format. size is the length of its text.
 func parseClass(text []byte, version format) (c *class, size int) {
-	p := classParser{class: class{methods: map[string][]entry{}}, version: version}
-	for line := range bytes.Lines(text) {
-		if size > 0 && line[0] != ' ' && line[0] != '\t' && line[0] != '#' && len(bytes.TrimSpace(line)) > 0 {
+	c = &class{}
+	for size < len(text) {
+		length := bytes.IndexByte(text[size:], '\n') + 1
+		if length == 0 {
+			length = len(text) - size
+		}
+		line := text[size : size+length]
+		at := size
+		if at > 0 && line[0] != ' ' && line[0] != '\t' && line[0] != '#' && len(bytes.TrimSpace(line)) > 0 {
 			break
 		}
-		begin := size == 0
-		if size += len(line); size > maxClass || p.entries > maxEntries {
-			p.cut, p.methods = true, nil
+		if size += length; size > maxClass || len(c.lines) > maxEntries {
+			c.cut, c.lines = true, nil
 			break
 		}
 		switch line = bytes.TrimSpace(line); {
-		case begin:
+		case at == 0:
 			original, _, _ := classLine(line)
-			p.original = string(original)
+			c.original = string(original)
 		case len(line) > 0 && line[0] == '#':
-			p.comment(bytes.TrimSpace(line[1:]))
+			version = c.comment(line[1:], version)
 		default:
-			p.entry(line)
+			if name := methodName(line); len(name) > 0 {
+				c.lines = append(c.lines, methodLine{shortHash(name), uint32(at), version})
+			}
 		}
 	}
-	p.spread()
-	return &p.class, size
+	c.text = text[:size]
+	slices.SortFunc(c.lines, func(a, b methodLine) int { return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.at, b.at)) })
+	return c, size
 }
 
-// entry takes a line of a method.
-func (p *classParser) entry(line []byte) {
-	e, name, ok := parseEntry(line, p.original)
+// arrow stands before the name in the log.
+const arrow = " -> "
+
+// methodName returns the name in the log of a line of a method or of a field, which has no blanks around it, "" for another one.
+func methodName(line []byte) []byte {
+	at := bytes.LastIndexByte(line, ' ') + 1
+	if at < len(arrow) || string(line[at-len(arrow):at]) != arrow {
+		at = bytes.LastIndex(line, []byte(arrow)) + len(arrow)
+		if at < len(arrow) {
+			return nil
+		}
+	}
+	return line[at:]
+}
+
+// shortHash returns the hash of a method's name.
+func shortHash[S []byte | string](name S) uint32 { return uint32(hashOf(name)) }
+
+// classWords are in the comments that say something of a class or of what follows, or may be written as an escape in them.
+var classWords = [...][]byte{[]byte("sourceFile"), []byte("mapping"), []byte(`\`)}
+
+// comment takes what a comment says of the class, and returns the version of the format of what follows.
+func (c *class) comment(text []byte, version format) format {
+	if !slices.ContainsFunc(classWords[:], func(word []byte) bool { return bytes.Contains(text, word) }) {
+		return version
+	}
+	says, ok := parseComment(bytes.TrimSpace(text))
 	if !ok {
-		p.last = ""
-		return
+		return version
 	}
-	if p.last != string(name) {
-		p.last = string(name)
+	switch strings.TrimPrefix(says.ID, idPrefix) {
+	case "mapping":
+		return parseFormat(says.Version)
+	case "sourceFile":
+		c.file = says.FileName
 	}
-	p.entries++
-	p.methods[p.last] = append(p.methods[p.last], e)
+	return version
+}
+
+// method returns the entries of the methods of a name in the log.
+func (c *class) method(name string) []entry {
+	if of, known := c.methods[name]; known {
+		return of
+	}
+	p := methodParser{class: c}
+	h := shortHash(name)
+	i, _ := slices.BinarySearchFunc(c.lines, h, func(l methodLine, h uint32) int { return cmp.Compare(l.hash, h) })
+	for ; i < len(c.lines) && c.lines[i].hash == h; i++ {
+		p.parse(name, c.lines[i])
+	}
+	if len(p.entries) == 0 {
+		return nil
+	}
+	p.spread()
+	if c.methods == nil {
+		c.methods = map[string][]entry{}
+	}
+	c.methods[name] = p.entries
+	return p.entries
+}
+
+// methodParser parses the methods of one name.
+type methodParser struct {
+	*class
+	entries []entry
+}
+
+// parse takes a line of a method, if it is one of that name, and the comments below it.
+func (p *methodParser) parse(name string, l methodLine) {
+	first := true
+	for line := range bytes.Lines(p.text[l.at:]) {
+		line = bytes.TrimSpace(line)
+		switch {
+		case first:
+			e, is, ok := parseEntry(line, p.original)
+			if !ok || string(is) != name {
+				return // a field, whose comments mean nothing for frames
+			}
+			p.entries = append(p.entries, e)
+			first = false
+		case len(line) > 0 && line[0] == '#':
+			l.version = p.entries[len(p.entries)-1].comment(bytes.TrimSpace(line[1:]), l.version)
+		default:
+			return
+		}
+	}
 }
 
 // spread marks all entries of a method of which one says that the compiler has made it, or that it is an outline: it is or is not.
-func (p *classParser) spread() {
-	for _, of := range p.methods {
-		var made, outlines []uint64
-		for i := range of {
-			made = added(made, of[i].signature, of[i].synthesized)
-			outlines = added(outlines, of[i].signature, of[i].outline)
-		}
-		if len(made)+len(outlines) == 0 {
-			continue
-		}
-		for i := range of {
-			of[i].synthesized = of[i].synthesized || slices.Contains(made, of[i].signature)
-			of[i].outline = of[i].outline || slices.Contains(outlines, of[i].signature)
-		}
+func (p *methodParser) spread() {
+	var made, outlines []uint64
+	of := p.entries
+	for i := range of {
+		made = added(made, of[i].signature, of[i].synthesized)
+		outlines = added(outlines, of[i].signature, of[i].outline)
+	}
+	if len(made)+len(outlines) == 0 {
+		return
+	}
+	for i := range of {
+		of[i].synthesized = of[i].synthesized || slices.Contains(made, of[i].signature)
+		of[i].outline = of[i].outline || slices.Contains(outlines, of[i].signature)
 	}
 }
 
@@ -151,26 +235,20 @@ func added(set []uint64, one uint64, is bool) []uint64 {
 	return set
 }
 
-// comment takes what a comment says of the class, or of the last line of a method. What was introduced after the map's version is none.
-func (p *classParser) comment(text []byte) {
+// comment takes what a comment says of an entry, and returns the version of the format of what follows. What was introduced after the map's
+// version is none.
+func (e *entry) comment(text []byte, version format) format {
 	says, ok := parseComment(text)
 	if !ok {
-		return
+		return version
 	}
 	id := strings.TrimPrefix(says.ID, idPrefix)
-	switch id {
-	case "sourceFile":
-		p.file = says.FileName
-		return
-	case "mapping":
-		p.version = parseFormat(says.Version)
-		return
+	if id == "mapping" {
+		return parseFormat(says.Version)
 	}
-	of := p.methods[p.last]
-	if p.last == "" || len(of) == 0 || !p.version.knows(id) {
-		return
+	if !version.knows(id) {
+		return version
 	}
-	e := &of[len(of)-1]
 	switch id {
 	case "synthesized":
 		e.synthesized = true
@@ -189,6 +267,7 @@ func (p *classParser) comment(text []byte) {
 			e.note().rewrites = append(e.note().rewrites, r)
 		}
 	}
+	return version
 }
 
 // note returns the notes of an entry, which has them from now on.

@@ -60,7 +60,7 @@ func (m *Map) Retrace(t *Trace, f Frame) Result {
 		return Result{}
 	}
 	f.HasLine = f.HasLine && f.Line > 0
-	all := c.methods[f.Method]
+	all := m.method(c, f.Method)
 	groups, fits := matching(all, f)
 	if line, ok := before.called(groups); ok {
 		f.Line, f.HasLine = line, true

@@ -4,7 +4,7 @@
 //	retrace.go  Map
 //	index.go    where the classes of a map are
 //	format.go   versions of the format
-//	class.go    a class of a map, which is parsed when it is first asked for
+//	class.go    a class of a map, whose methods are parsed when they are first asked for
 //	frame.go    what a frame was
 package retrace
 
@@ -292,6 +292,13 @@ func (m *Map) at(at uint32) *class {
 	}
 	m.parsed[at] = c
 	return c
+}
+
+// method returns the entries of the methods of a class that have that name in the log.
+func (m *Map) method(c *class, name string) []entry {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return c.method(name)
 }
 
 // fileOf returns the source file that the map names for the class that had that name, "" for none.
