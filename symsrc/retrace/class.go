@@ -83,14 +83,18 @@ type callsite struct {
 }
 
 const (
+	// classWeight, lineWeight and entryWeight are about how many bytes of memory a class takes, each line of it, and each entry of a method that
+	// was asked for.
+	classWeight, lineWeight, entryWeight = 300, 12, 150
+
 	// maxEntries bounds the methods and fields of a class that is read, and maxJSON the length of a comment, in bytes.
 	maxEntries = 1 << 18
 	maxJSON    = 1 << 20
 )
 
-// parseClass finds the lines of the class that a text begins with, in a version of the format. size is the length of its text.
-func parseClass(text []byte, version format) (c *class, size int) {
-	c = &class{}
+// parseClass finds the lines of the class that a text begins with, in a version of the format.
+func parseClass(text []byte, version format) *class {
+	c, size := &class{}, 0
 	for size < len(text) {
 		length := bytes.IndexByte(text[size:], '\n') + 1
 		if length == 0 {
@@ -118,8 +122,13 @@ func parseClass(text []byte, version format) (c *class, size int) {
 		}
 	}
 	c.text = text[:size]
-	slices.SortFunc(c.lines, func(a, b methodLine) int { return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.at, b.at)) })
-	return c, size
+	slices.SortFunc(c.lines, func(a, b methodLine) int {
+		if a.hash != b.hash {
+			return cmp.Compare(a.hash, b.hash)
+		}
+		return cmp.Compare(a.at, b.at)
+	})
+	return c
 }
 
 // arrow stands before the name in the log.
@@ -161,11 +170,8 @@ func (c *class) comment(text []byte, version format) format {
 	return version
 }
 
-// method returns the entries of the methods of a name in the log.
+// method parses the methods of a name in the log.
 func (c *class) method(name string) []entry {
-	if of, known := c.methods[name]; known {
-		return of
-	}
 	p := methodParser{class: c}
 	h := shortHash(name)
 	i, _ := slices.BinarySearchFunc(c.lines, h, func(l methodLine, h uint32) int { return cmp.Compare(l.hash, h) })

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"qss-filter/symsrc/retrace"
 )
@@ -111,6 +112,35 @@ func TestHostile(t *testing.T) {
 		if got := shown(m.Retrace(&trace, frame("c.d(S:1)"))); got != "x.Z.ok(Z.java:5)" {
 			t.Errorf("%s: %s", name, got)
 		}
+	}
+}
+
+// TestLargeClasses holds that frames of some large classes in turn take the time of their methods alone: to read the classes again for each frame
+// would take minutes.
+func TestLargeClasses(t *testing.T) {
+	const classes, methods, frames = 3, 60_000, 3_000
+	var b strings.Builder
+	for c := range classes {
+		fmt.Fprintf(&b, "x.Large%d -> a.c%d:\n", c, c)
+		for i := range methods {
+			fmt.Fprintf(&b, "    %d:%d:void doSomething%d(java.lang.String,int):%d:%d -> m%d\n", i%50+1, i%50+5, i, i+9, i+13, i)
+		}
+	}
+	m, err := retrace.Read("large", []byte(b.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := time.Now()
+	for i := range frames {
+		c, method := i%classes, i*7919%methods
+		var trace retrace.Trace
+		got := shown(m.Retrace(&trace, frame(fmt.Sprintf("a.c%d.m%d(S:%d)", c, method, method%50+3))))
+		if want := fmt.Sprintf("x.Large%d.doSomething%d(Large%d.java:%d)", c, method, c, method+11); got != want {
+			t.Fatalf("%s, want %s", got, want)
+		}
+	}
+	if took := time.Since(begin); took > 10*time.Second {
+		t.Errorf("%d frames took %v", frames, took)
 	}
 }
 

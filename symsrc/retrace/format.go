@@ -9,7 +9,7 @@ import (
 
 // format is a version of the format of maps: 202 is 2.2. It is 0 before a map says which it is. R8's documentation has all comments but
 // sourceFile ignored then, but no compiler wrote others before it wrote versions: a map that has some has only lost its head.
-type format int
+type format int32
 
 // newest is the newest version whose comments are known, and experimental the one of compilers that were on their way to 2.0.
 const (

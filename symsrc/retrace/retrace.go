@@ -40,8 +40,8 @@ const (
 	maxMap = 1<<31 - 1
 	// maxClass bounds the text of a class, in bytes: the rest of a longer one does not count.
 	maxClass = 64 << 20
-	// keptText bounds the text of the classes that are kept parsed, in bytes.
-	keptText = 8 << 20
+	// keptBytes bounds the memory of what is kept of classes. It has several of the largest.
+	keptBytes = 16 << 20
 )
 
 var (
@@ -285,11 +285,8 @@ func (m *Map) at(at uint32) *class {
 	if c := m.parsed[at]; c != nil {
 		return c
 	}
-	c, size := parseClass(m.data[at:], m.index.formatAt(at))
-	if m.kept += size; m.kept > keptText {
-		clear(m.parsed)
-		m.kept = size
-	}
+	c := parseClass(m.data[at:], m.index.formatAt(at))
+	m.keep(classWeight + lineWeight*len(c.lines))
 	m.parsed[at] = c
 	return c
 }
@@ -298,7 +295,20 @@ func (m *Map) at(at uint32) *class {
 func (m *Map) method(c *class, name string) []entry {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return c.method(name)
+	of, known := c.methods[name]
+	if !known {
+		of = c.method(name)
+		m.keep(entryWeight * len(of))
+	}
+	return of
+}
+
+// keep notes that more bytes are kept of the classes, and drops all before if these are too many.
+func (m *Map) keep(bytes int) {
+	if m.kept += bytes; m.kept > keptBytes {
+		clear(m.parsed)
+		m.kept = bytes
+	}
 }
 
 // fileOf returns the source file that the map names for the class that had that name, "" for none.
