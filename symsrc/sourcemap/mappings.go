@@ -130,7 +130,10 @@ func (s *state) run(text []byte, i, stop int, into []segment) (end int, segments
 				at.generatedColumn, any, mapped = column, true, true
 				sources = max(sources, at.source+1)
 				if into != nil {
-					into = append(into, at)
+					into = append(into, segment{})
+					of := &into[len(into)-1] // field by field: a copy of all of it would wait for the writes to each
+					of.generatedLine, of.generatedColumn = at.generatedLine, at.generatedColumn
+					of.source, of.line, of.column, of.name = at.source, at.line, at.column, at.name
 				}
 				i = k + 1
 				continue
