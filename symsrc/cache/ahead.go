@@ -163,7 +163,7 @@ func (s *Source) prefetch(ctx context.Context, qs []symsrc.Expected, wantMissing
 			asked, modules = append(asked, qs[i]), append(modules, m)
 			continue
 		}
-		if kept { // a debug file answers, and has no code
+		if kept && s.opt.Finder != nil && qs[i].Back != nil && !m.shows.Load() { // a debug file answers, and has no code
 			direct, ofDirect = append(direct, qs[i]), append(ofDirect, m)
 		}
 		if wantMissing {
