@@ -156,9 +156,14 @@ func (s *Source) prefetch(ctx context.Context, qs []symsrc.Expected, wantMissing
 	}
 	var asked, direct []symsrc.Expected
 	var modules, ofDirect []*module
+	var before *module
+	listed := false
 	for i := range qs {
 		m := s.module(ctx, qs[i].Module)
-		kept := qs[i].Kind <= symsrc.Data && m.prefix != "" && s.kept.has(m.prefix)
+		if m != before {
+			before, listed = m, m.prefix != "" && s.kept.has(m.prefix)
+		}
+		kept := listed && qs[i].Kind <= symsrc.Data
 		if kept && !m.direct.Load() {
 			asked, modules = append(asked, qs[i]), append(modules, m)
 			continue
