@@ -22,8 +22,27 @@ func Visible(s string) string {
 }
 
 // isOrdinary reports whether a text is printable ASCII and has no three braces or angles, so that Visible returns it. Every name and path that
-// is printed is looked at, hence in one pass.
+// is printed is looked at, hence in one pass, eight bytes at a time.
 func isOrdinary(s string) bool {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	rest := s
+	for ; len(rest) >= 8; rest = rest[8:] {
+		w := uint64(rest[0]) | uint64(rest[1])<<8 | uint64(rest[2])<<16 | uint64(rest[3])<<24 |
+			uint64(rest[4])<<32 | uint64(rest[5])<<40 | uint64(rest[6])<<48 | uint64(rest[7])<<56
+		if (w|(w+ones)|(w-' '*ones))&highs != 0 { // not printable ASCII, or next to it
+			return areOrdinary(s)
+		}
+		// The bytes have seven bits: a sum sets the eighth one of those that are not zero.
+		angles, braces := (w^'<'*ones)+0x7f*ones, (w^'{'*ones)+0x7f*ones
+		if opens := ^(angles & braces) & highs; opens&(opens>>8) != 0 { // two of three are in one word
+			return areOrdinary(s)
+		}
+	}
+	return areOrdinary(s[max(0, len(s)-len(rest)-2):]) // three may begin in the last word
+}
+
+// areOrdinary is isOrdinary byte by byte.
+func areOrdinary(s string) bool {
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; unusual[c] && (c != '<' && c != '{' || i+2 < len(s) && s[i+1] == c && s[i+2] == c) {
 			return false
@@ -32,7 +51,7 @@ func isOrdinary(s string) bool {
 	return true
 }
 
-// unusual are the bytes at which isOrdinary looks closer.
+// unusual are the bytes at which areOrdinary looks closer.
 var unusual = func() (set [256]bool) {
 	for c := range set {
 		set[c] = c < ' ' || c >= 0x7f || c == '<' || c == '{'

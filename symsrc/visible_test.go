@@ -64,7 +64,7 @@ func TestVisibleAppends(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 20000 {
 		s := ""
-		for range rng.IntN(8) {
+		for range rng.IntN(24) {
 			s += parts[rng.IntN(len(parts))]
 		}
 		if got, want := Visible(s), string(AppendVisible(nil, s)); got != want {

@@ -31,6 +31,21 @@ const (
 // Reset forgets all lines.
 func (a *Ahead) Reset() { a.text, a.frames, a.lines, a.next = a.text[:0], a.frames[:0], a.lines[:0], 0 }
 
+// Pass forgets the lines whose turn has come.
+func (a *Ahead) Pass() {
+	if a.next == 0 {
+		return
+	}
+	passed := a.lines[a.next-1]
+	a.text = a.text[:copy(a.text, a.text[passed.text:])]
+	a.frames = a.frames[:copy(a.frames, a.frames[passed.frames:])]
+	a.lines, a.next = a.lines[:copy(a.lines, a.lines[a.next:])], 0
+	for i := range a.lines {
+		a.lines[i].text -= passed.text
+		a.lines[i].frames -= passed.frames
+	}
+}
+
 // Read returns the first frame of a line, or nil. It is good until the next call.
 func (a *Ahead) Read(line []byte) *frame.Frame {
 	a.search.Reset(line)

@@ -1,23 +1,67 @@
 package resolve
 
 // The caches of answers are tables in which an answer replaces the one in its slot. They begin small, since most logs have few
-// frames, and one program may have thousands of filters. A table that has taken twice as many answers as it has slots grows.
+// frames, and one program may have thousands of filters. A table that has taken twice as many answers as it has slots grows: one of
+// steadySlots only if answers were asked for again that had left it. Logs of addresses that come once each need no more of them.
 const (
-	firstSlots = 1 << 6 // a power of two, as growth is
-	growth     = 4
+	firstSlots  = 1 << 6 // a power of two, as growth is
+	growth      = 4
+	steadySlots = 1 << 12
 	// absoluteSlots is how many answers for absolute addresses are remembered at most. Every process has its own addresses, so
 	// most answers are soon of no use.
-	absoluteSlots = 1 << 13
+	absoluteSlots = 1 << 14
 	// answerSlots is how many answers for addresses of modules are remembered at most: a log repeats its frames within a short time.
-	answerSlots = 1 << 15
+	answerSlots = 1 << 16
 	// answerBytes is about how many bytes the answers of a table take at most.
 	answerBytes = 64 << 20
 )
 
+// recurrence finds out whether a larger table would have had answers that were asked for.
+type recurrence struct {
+	// puts are the answers that the table has taken since it grew, of which again had been there before.
+	puts, again int
+	// were has a bit for each answer that was there, by the hash of its query, and count is how many are set.
+	were  []uint64
+	count int
+}
+
+// wereBits is the number of bits of recurrence.were, as a power of two. They begin anew once an eighth is set, so that few are set by chance.
+const wereBits = 19
+
+// put notes that a table of that many slots takes an answer, and reports whether it should grow first, to at most that many.
+func (r *recurrence) put(hash uint64, slots, most int) (grow bool) {
+	if slots >= steadySlots && slots < most {
+		r.note((hash ^ hash>>32) * 0xbf58476d1ce4e5b9 >> (64 - wereBits)) // addresses may have a constant distance
+	}
+	if r.puts++; r.puts <= 2*slots || slots >= most {
+		return false
+	}
+	grow = slots < steadySlots || growth*r.again > r.puts
+	r.puts, r.again = 0, 0
+	return grow
+}
+
+// note notes the answer of that bit.
+func (r *recurrence) note(bit uint64) {
+	switch {
+	case r.were == nil:
+		r.were = make([]uint64, 1<<wereBits/64)
+	case r.count > 1<<wereBits/8:
+		clear(r.were)
+		r.count = 0
+	}
+	if word := &r.were[bit/64]; *word&(1<<(bit%64)) != 0 {
+		r.again++
+	} else {
+		*word |= 1 << (bit % 64)
+		r.count++
+	}
+}
+
 // addressMemo holds the answers for absolute addresses.
 type addressMemo struct {
 	slots []addressSlot
-	puts  int
+	recurrence
 }
 
 // addressSlot is an answer for an absolute address.
@@ -26,10 +70,12 @@ type addressSlot struct {
 	answer *Answer
 }
 
+// hash returns a hash of the query. Its upper bits are the good ones.
+func (q *address) hash() uint64 { return (q.addr ^ q.generation<<40) * 0x9e3779b97f4a7c15 } // 2^64 divided by the golden ratio
+
 // slot returns the slot of a query.
 func (m *addressMemo) slot(q *address) *addressSlot {
-	h := (q.addr ^ q.generation<<40) * 0x9e3779b97f4a7c15 // 2^64 divided by the golden ratio
-	return &m.slots[h>>40&uint64(len(m.slots)-1)]
+	return &m.slots[q.hash()>>40&uint64(len(m.slots)-1)]
 }
 
 // get returns the answer to q, or nil.
@@ -45,9 +91,9 @@ func (m *addressMemo) get(q address) *Answer {
 
 // put keeps an answer.
 func (m *addressMemo) put(q address, a *Answer) {
-	if m.puts++; m.puts > 2*len(m.slots) && len(m.slots) < absoluteSlots {
+	if m.recurrence.put(q.hash(), len(m.slots), absoluteSlots) {
 		old := m.slots
-		m.slots, m.puts = make([]addressSlot, max(firstSlots, growth*len(old))), 0
+		m.slots = make([]addressSlot, max(firstSlots, growth*len(old)))
 		for i := range old {
 			if old[i].answer != nil {
 				*m.slot(&old[i].query) = old[i]
@@ -60,7 +106,7 @@ func (m *addressMemo) put(q address, a *Answer) {
 // answerMemo holds the answers for addresses of modules.
 type answerMemo struct {
 	slots []answerSlot
-	puts  int
+	recurrence
 	bytes int // of the answers
 }
 
@@ -91,7 +137,7 @@ func (m *answerMemo) get(q *query) *Answer {
 
 // put keeps an answer.
 func (m *answerMemo) put(q *query, a *Answer) {
-	if m.puts++; m.puts > 2*len(m.slots) && len(m.slots) < answerSlots {
+	if m.recurrence.put(q.hash(), len(m.slots), answerSlots) {
 		m.fill(max(firstSlots, growth*len(m.slots)))
 	} else if m.bytes > answerBytes {
 		clear(m.slots)
@@ -103,7 +149,7 @@ func (m *answerMemo) put(q *query, a *Answer) {
 // fill replaces the table by one of that many slots with the same answers.
 func (m *answerMemo) fill(slots int) {
 	old := m.slots
-	*m = answerMemo{slots: make([]answerSlot, slots)}
+	m.slots, m.bytes = make([]answerSlot, slots), 0
 	for _, s := range old {
 		if s.answer != nil {
 			m.set(s)

@@ -48,6 +48,15 @@ type Prefetch struct {
 	// idle is how many new queries pass before the next look ahead. vain is the last such delay: it grows with every look in
 	// vain.
 	idle, vain int
+	// full is set if the last look ended since the batch was full, so that more requests may follow.
+	full bool
+	// now has the requests of the lines that follow, and next those of the lines after them: other cores go on with these while the stream
+	// takes the answers of the former.
+	now, next window
+}
+
+// window has the requests of one look ahead that the stream may ask for.
+type window struct {
 	// pending has the numbers of requests in batch, counted from 1: a hash table by their queries.
 	pending []uint16
 	// batch has them, nil if there are none. untaken is how many there are.
@@ -58,6 +67,7 @@ type Prefetch struct {
 // batch has the requests of one look ahead. users is how many cores may still use them.
 type batch struct {
 	requests []request
+	expected []symsrc.Expected // scratch memory
 	users    atomic.Int32
 }
 
@@ -109,12 +119,18 @@ func (s *Prefetch) Search(candidates *match.Scan, absolutes bool) {
 
 // Drop drops the answers that were not taken yet.
 func (s *Prefetch) Drop() {
-	if s.batch == nil {
+	s.now.drop()
+	s.next.drop()
+}
+
+// drop drops the answers that were not taken yet.
+func (w *window) drop() {
+	if w.batch == nil {
 		return
 	}
-	clear(s.pending)
-	s.batch.release()
-	s.batch, s.untaken = nil, 0
+	clear(w.pending)
+	w.batch.release()
+	w.batch, w.untaken = nil, 0
 }
 
 // take answers a query, or takes the answer that another core has found.
@@ -125,9 +141,14 @@ func (s *Prefetch) take(ctx context.Context, q query) found {
 	e := s.request(&q)
 	if len(s.rest) > 0 && len(s.rest) <= s.left && e == nil {
 		if s.idle--; s.idle < 0 {
-			s.lookAhead(ctx)
+			s.Drop()
+			s.Lines.Reset()
+			s.lookAhead(ctx, s.rest, &s.now)
 			e = s.request(&q)
 		}
+	} else if e != nil && s.now.untaken <= maxRequests/2 && s.full && s.left > 0 && s.left < len(s.rest) && s.next.batch == nil {
+		s.Lines.Pass()
+		s.lookAhead(ctx, s.rest[len(s.rest)-s.left:], &s.next)
 	}
 	return s.checked(s.await(ctx, e, q))
 }
@@ -147,8 +168,8 @@ func (s *Prefetch) await(ctx context.Context, e *request, q query) found {
 	}
 	e.asked = true
 	got := e.answer(ctx, s.source)
-	if s.untaken--; s.untaken == 0 {
-		s.Drop()
+	if s.now.untaken--; s.now.untaken == 0 {
+		s.turn()
 	}
 	return got
 }
@@ -167,44 +188,60 @@ func (e *request) answer(ctx context.Context, from *source) found {
 	return e.got
 }
 
-// request returns the request of a query whose answer was not asked for yet, or nil.
+// turn drops the answers of now. Those of next take their place.
+func (s *Prefetch) turn() {
+	s.now.drop()
+	s.now, s.next = s.next, s.now
+}
+
+// request returns the request of a query whose answer was not asked for yet, or nil. Once that is one of next, the stream has come there.
 func (s *Prefetch) request(q *query) *request {
-	if s.batch == nil {
+	if e := s.now.request(q); e != nil {
+		return e
+	}
+	e := s.next.request(q)
+	if e != nil {
+		s.turn()
+	}
+	return e
+}
+
+// request returns the request of a query whose answer was not asked for yet, or nil.
+func (w *window) request(q *query) *request {
+	if w.batch == nil {
 		return nil
 	}
-	if n := *s.slot(q); n > 0 && !s.batch.requests[n-1].asked {
-		return &s.batch.requests[n-1]
+	if n := *w.slot(q); n > 0 && !w.batch.requests[n-1].asked {
+		return &w.batch.requests[n-1]
 	}
 	return nil
 }
 
 // slot returns the slot in pending that has the query's request, or the free one where that belongs.
-func (s *Prefetch) slot(q *query) *uint16 {
+func (w *window) slot(q *query) *uint16 {
 	for i := q.hash() >> 40; ; i++ {
-		if n := &s.pending[i%pendingSlots]; *n == 0 || s.batch.requests[*n-1].q == *q {
+		if n := &w.pending[i%pendingSlots]; *n == 0 || w.batch.requests[*n-1].q == *q {
 			return n
 		}
 	}
 }
 
-// lookAhead collects the queries of the lines ahead and has other cores answer them.
-func (s *Prefetch) lookAhead(ctx context.Context) {
+// lookAhead collects the queries of the lines ahead, which are the chunk from a place on, in a window, and has other cores answer them.
+func (s *Prefetch) lookAhead(ctx context.Context, ahead []byte, w *window) {
 	cores := runtime.GOMAXPROCS(0) - 1
 	prefetcher := symsrc.PrefetcherOf(s.source.symbols)
 	if cores == 0 && prefetcher == nil {
 		s.left = -1
 		return
 	}
-	if s.pending == nil {
-		s.pending = make([]uint16, pendingSlots)
+	if w.pending == nil {
+		w.pending = make([]uint16, pendingSlots)
 	}
-	s.Drop()
-	s.Lines.Reset()
 	b := batches.Get().(*batch)
 	b.requests = b.requests[:0]
 	b.users.Store(1)
-	s.batch = b
-	text := s.rest[:min(len(s.rest), prefetchText)]
+	w.batch = b
+	text := ahead[:min(len(ahead), prefetchText)]
 	for len(text) > 0 && len(b.requests) < maxRequests {
 		at := s.candidates.Next(text, 0)
 		if at < 0 {
@@ -222,41 +259,45 @@ func (s *Prefetch) lookAhead(ctx context.Context) {
 		if stop {
 			break
 		}
-		if !ok || s.memo.isCurrent(s.memo.answers.get(&q)) {
+		if !ok || s.memo.isCurrent(s.memo.answers.get(&q)) || w != &s.now && s.now.request(&q) != nil {
 			continue
 		}
 		s.memo.watch(q.mod)
-		if slot := s.slot(&q); *slot == 0 {
+		if slot := w.slot(&q); *slot == 0 {
 			b.add(&q)
-			s.untaken++
+			w.untaken++
 			*slot = uint16(len(b.requests))
 		}
 	}
-	s.left = max(0, len(s.rest)-min(len(s.rest), prefetchText)) + len(text)
-	if len(b.requests) < leastRequests || !s.announce(ctx, prefetcher) && cores == 0 {
-		s.Drop()
-		s.vain = min(2*s.vain+leastRequests, maxVain)
-		s.idle = s.vain
+	s.left = max(0, len(ahead)-min(len(ahead), prefetchText)) + len(text)
+	s.full = len(b.requests) == maxRequests
+	if len(b.requests) < leastRequests || !s.announce(ctx, prefetcher, b) && cores == 0 {
+		w.drop()
+		if w == &s.now {
+			s.vain = min(2*s.vain+leastRequests, maxVain)
+			s.idle = s.vain
+		}
 		return
 	}
 	s.idle, s.vain = 0, 0
-	s.send(ctx, cores)
+	s.send(ctx, cores, b)
 }
 
 // announce has the source prepare for the requests, and reports whether that helps.
-func (s *Prefetch) announce(ctx context.Context, p symsrc.Prefetcher) (helps bool) {
+func (s *Prefetch) announce(ctx context.Context, p symsrc.Prefetcher, b *batch) (helps bool) {
 	if p == nil {
 		return false
 	}
-	expected := make([]symsrc.Expected, len(s.batch.requests))
-	for i := range expected {
-		e := &s.batch.requests[i]
-		expected[i].Addr = e.q.addr()
+	b.expected = slices.Grow(b.expected[:0], len(b.requests))
+	for i := range b.requests {
+		e := &b.requests[i]
+		one := symsrc.Expected{Addr: e.q.addr()}
 		if s.source.probes(&e.q) {
-			expected[i].Back = e.q.Rule.back
+			one.Back = e.q.Rule.back
 		}
+		b.expected = append(b.expected, one)
 	}
-	return p.Prefetch(ctx, expected)
+	return p.Prefetch(ctx, b.expected)
 }
 
 // add adds a request. The memory is that of one before, if there was one.
@@ -269,8 +310,7 @@ func (b *batch) add(q *query) {
 }
 
 // send starts goroutines that fetch the answers. They end with the last request.
-func (s *Prefetch) send(ctx context.Context, cores int) {
-	b := s.batch
+func (s *Prefetch) send(ctx context.Context, cores int, b *batch) {
 	b.users.Add(int32(cores))
 	for range cores {
 		go func() {

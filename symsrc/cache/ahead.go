@@ -156,14 +156,19 @@ func (s *Source) prefetch(ctx context.Context, qs []symsrc.Expected, wantMissing
 	}
 	var asked, direct []symsrc.Expected
 	var modules, ofDirect []*module
+	var before *module
+	listed := false
 	for i := range qs {
 		m := s.module(ctx, qs[i].Module)
-		kept := qs[i].Kind <= symsrc.Data && m.prefix != "" && s.kept.has(m.prefix)
+		if m != before {
+			before, listed = m, m.prefix != "" && s.kept.has(m.prefix)
+		}
+		kept := listed && qs[i].Kind <= symsrc.Data
 		if kept && !m.direct.Load() {
 			asked, modules = append(asked, qs[i]), append(modules, m)
 			continue
 		}
-		if kept { // a debug file answers, and has no code
+		if kept && s.opt.Finder != nil && qs[i].Back != nil && !m.shows.Load() { // a debug file answers, and has no code
 			direct, ofDirect = append(direct, qs[i]), append(ofDirect, m)
 		}
 		if wantMissing {

@@ -142,7 +142,7 @@ func (s *Source) keep(m *module, q *symsrc.Addr, a *symsrc.Answer, u urgency) {
 
 // has reports whether the answer to a query of that kind is stored, for what local files answer. It does not ask the cache.
 func (s *Source) has(m *module, kind uint8, q *symsrc.Addr) bool {
-	return s.kept.has(m.prefix) && s.stored().has(markOf(placeOf(m.prefix, q), q.Offset, tagOf(kind, q)))
+	return s.stored().has(markOf(placeOf(m.prefix, q), q.Offset, tagOf(kind, q))) && s.kept.has(m.prefix)
 }
 
 // Hits returns how many queries for frames the cache was asked, and how many it answered.

@@ -29,6 +29,7 @@ import (
 	"errors"
 	"math"
 	"sort"
+	"sync"
 
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/budget"
@@ -66,7 +67,16 @@ type Index struct {
 	files                  numbered[file]
 	table                  *names.Table
 	limits                 *budget.File
+	coarse                 func() []uint32 // the start of every coarseStep-th range
 }
+
+// coarseStep is how many ranges are searched after the coarse search: they are in two lines of a processor's cache, whereas nearly every step
+// of a search in all ranges reads another one. manyNames is how many slots there are for the names of an index that is asked so much that
+// this is worth reading all ranges.
+const (
+	coarseStep = 16
+	manyNames  = 1 << 11
+)
 
 // file is a source file.
 type file struct {
@@ -102,6 +112,7 @@ func Open(data []byte, t *names.Table, limits *budget.File) (*Index, error) {
 	if len(rest) > 0 {
 		return nil, ErrDamaged
 	}
+	x.coarse = sync.OnceValue(x.starts)
 	return x, nil
 }
 
@@ -195,6 +206,18 @@ func (x *Index) detail(d *symsrc.Detail, number uint32) {
 // nodeAt returns the number of the node of the range that contains an address relative to the base.
 func (x *Index) nodeAt(rel uint32) uint32 {
 	i, j := 0, len(x.ranges)/rangeSize
+	if x.names.size() >= manyNames {
+		coarse := x.coarse()
+		low, high := 0, len(coarse)
+		for low < high {
+			if h := int(uint(low+high) >> 1); coarse[h] <= rel {
+				low = h + 1
+			} else {
+				high = h
+			}
+		}
+		i, j = max(0, low-1)*coarseStep, min(j, low*coarseStep)
+	}
 	for i < j {
 		if h := int(uint(i+j) >> 1); binary.LittleEndian.Uint32(x.ranges[h*rangeSize:]) <= rel {
 			i = h + 1
@@ -206,6 +229,16 @@ func (x *Index) nodeAt(rel uint32) uint32 {
 		return unknown
 	}
 	return binary.LittleEndian.Uint32(x.ranges[(i-1)*rangeSize+4:])
+}
+
+// starts returns the start of every coarseStep-th range.
+func (x *Index) starts() []uint32 {
+	starts := make([]uint32, 0, len(x.ranges)/(coarseStep*rangeSize)+1)
+	for at := 0; at < len(x.ranges); at += coarseStep * rangeSize {
+		starts = append(starts, binary.LittleEndian.Uint32(x.ranges[at:]))
+	}
+	x.limits.Use(4 * len(starts))
+	return starts
 }
 
 // node returns the bytes of a node.

@@ -3,6 +3,7 @@ package index_test
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"runtime"
@@ -109,6 +110,39 @@ func TestRoundTrip(t *testing.T) {
 			if frames, ok := x.Frames(at); ok || frames != nil {
 				t.Fatalf("%#x, after all ranges: %v", at, frames)
 			}
+		}
+	}
+}
+
+// TestManyNames checks all addresses of an index before and after it has been asked for many names, and those around it.
+func TestManyNames(t *testing.T) {
+	const count = 3000
+	rng := rand.New(rand.NewPCG(3, 4))
+	all := pieces(rng, count)
+	for i := range all {
+		name := fmt.Sprintf("f%d", i)
+		all[i].frames, all[i].details, all[i].folded = []symsrc.Frame{{Func: name, Linkage: name, Line: i + 1}}, nil, ""
+	}
+	x, err := open(build(t, all))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		at := all[0].lo - 3
+		for _, p := range all {
+			for ; at < p.lo; at++ {
+				if frames, ok := x.Frames(at); ok || frames != nil {
+					t.Fatalf("%#x, in no range: %v", at, frames)
+				}
+			}
+			for ; at < p.hi; at++ {
+				if frames, ok := x.Frames(at); !ok || !reflect.DeepEqual(frames, p.frames) {
+					t.Fatalf("%#x: %v, %v, want %v", at, frames, ok, p.frames)
+				}
+			}
+		}
+		if frames, ok := x.Frames(at); ok || frames != nil {
+			t.Fatalf("%#x, after all ranges: %v", at, frames)
 		}
 	}
 }

@@ -34,6 +34,14 @@ func (t *numbered[T]) get(number uint32) *T {
 	return nil
 }
 
+// size returns the number of slots.
+func (t *numbered[T]) size() int {
+	if slots := t.slots.Load(); slots != nil {
+		return len(*slots)
+	}
+	return 0
+}
+
 // put keeps what was made for a number. What another goroutine has put for it before may go.
 func (t *numbered[T]) put(number uint32, is *T) {
 	t.mu.Lock()
