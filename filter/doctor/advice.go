@@ -222,6 +222,12 @@ func (r *report) adviseModule(m *examined) {
 		r.adviseJava(m)
 		return
 	}
+	if m.script {
+		if m.files.DebugStatus == symsrc.MismatchBuildID { // otherwise the map has no source there
+			r.tryFor(m, m.files.Note, "Give the directory with the source map of the build that ran:", r.again("--symbols DIR"))
+		}
+		return
+	}
 	if m.BuildID == symsrc.MachO || m.BuildID == "" && strings.HasSuffix(m.Name, ".dylib") {
 		r.tryFor(m, "the log has no UUID of it", "Give the whole report, with the images below its stacks (Binary Images, usedImages)")
 		return
