@@ -9,6 +9,7 @@ var places = map[string]place{
 	" (/":                          {0, 6},
 	" (Missing UUID ":              {11, 5},
 	" (core dumped)":               {1, 0},
+	" (mapped at 0x":               {1, 0},
 	" @ 0x":                        {0, 4},
 	" Stack (depth: ":              {7, 0},
 	" Uncaught ":                   {4, 4},
