@@ -66,6 +66,8 @@ var (
 	byteOrderMark = []byte("\xef\xbb\xbf")
 
 	javaAt = []byte("at ")
+	// escapedTab is before the word in bug reports of Android 6 (convertPrintable in its liblog, for logcat -v printable).
+	escapedTab = []byte(`\t`)
 	// thrownWords stand before the name of an exception. What follows the last one of them is the name.
 	thrownWords = [...][]byte{[]byte("Caused by: "), []byte("Suppressed: "), []byte("[CIRCULAR REFERENCE: "), []byte("[CIRCULAR REFERENCE:"),
 		[]byte("Caused by "), []byte("Fatal Exception: "), []byte("Non-fatal Exception: "), []byte("Exception ")}
@@ -85,7 +87,7 @@ func readJava(line []byte, from int, alone bool, f *Frame) bool {
 		}
 		at := i + n
 		i = at + len(javaAt)
-		if alone && at > from && line[at-1] != ' ' && line[at-1] != '\t' {
+		if alone && at > from && line[at-1] != ' ' && line[at-1] != '\t' && !(at == from+len(escapedTab) && bytes.HasPrefix(line[from:], escapedTab)) {
 			continue
 		}
 		if readJavaAt(line, at, i, f) {

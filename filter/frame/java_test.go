@@ -53,6 +53,8 @@ func TestJavaSource(t *testing.T) {
 		"at a.b(:x (1-2):46) ~[y.jar(z):1]":           ":x (1-2):46",
 		"at a.b(c at d.e(f:1) x":                      "f:1",
 		"at a.b(c at d.e(f:1":                         "",
+		`\tat a.b(c:1)`:                               "c:1",
+		`x\tat a.b(c:1)`:                              "",
 		"  at a.b (c.java:1)":                         "c.java:1",
 		"  at a.b (Native Method)":                    "Native Method",
 		"  at a.b (Unknown Source:3)":                 "Unknown Source:3",
