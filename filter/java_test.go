@@ -147,6 +147,50 @@ func TestJavaEverywhere(t *testing.T) {
 	}
 }
 
+// TestJavaReports holds that traces are read as the Play Console and Crashlytics write them. R8's retrace reads those with a space before the
+// parenthesis, and `Fatal Exception: `. Frames of V8, Hermes and Mono, which have one there, too, stay.
+func TestJavaReports(t *testing.T) {
+	trace := joinedLines([]string{
+		"Exception a.b.e: text",
+		"  at a.b.c.a (SourceFile:1)",
+		"  at a.b.c.a (Unknown Source:2)",
+		"  at java.lang.reflect.Method.invoke (Method.java)",
+		"Caused by a.b.e: more",
+		"  at a.b.c.a (Unknown Source:3)",
+		"Fatal Exception: a.b.e: text",
+		"       at a.b.c.a(SourceFile:1)",
+		"Non-fatal Exception: a.b.e",
+		"       at a.b.c.a(:3)",
+		"Exception a.b.e caught",
+		"    at a.b.c.a (/srv/app/dist/app.js:1:3)",
+		"    at a.b.c.a (address at index.android.bundle:1:3)",
+		"  at a.b.c.a (System.Int32 x) [0x00001] in <4f1b2c3>:0",
+		"  at a.b.c.a () [0x00001] in <4f1b2c3>:0",
+		"    at a.b.c.a (native)",
+	})
+	want := joinedLines([]string{
+		"Exception com.example.app.AppException: text",
+		"  at com.example.app.Main.onCreate (Main.java:12)",
+		"  at com.example.app.Main.inner (Main.java:30)",
+		"  at com.example.app.Main.outer (Main.java:14)",
+		"  at java.lang.reflect.Method.invoke (Method.java)",
+		"Caused by com.example.app.AppException: more",
+		"  at com.example.app.Main.last (Main.java:2)",
+		"Fatal Exception: com.example.app.AppException: text",
+		"       at com.example.app.Main.onCreate(Main.java:12)",
+		"Non-fatal Exception: com.example.app.AppException",
+		"       at com.example.app.Main.last(Main.java:2)",
+	}) + trace[strings.Index(trace, "Exception a.b.e caught"):]
+	maps := named(t, javaMap)
+	got := runAll(t, filter.Options{Java: maps}, strings.NewReader(trace))
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if again := runAll(t, filter.Options{Java: maps}, strings.NewReader(got)); again != got {
+		t.Errorf("a second pass: %s", firstDifference(again, got))
+	}
+}
+
 // TestJavaMixed holds that the lines of threads which write at once are told apart.
 func TestJavaMixed(t *testing.T) {
 	const in = `11-24 12:00:00.000  1234  1240 E Tag: a.b.e: one

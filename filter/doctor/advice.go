@@ -214,12 +214,18 @@ func (r *report) mappings() []string {
 
 // adviseModule adds advice for a module's frames.
 func (r *report) adviseModule(m *examined) {
-	if what, tool := foreign(m.Name); what != "" {
+	if what, tool := m.foreign(); what != "" {
 		r.tryFor(m, what+" files are not read", "Use the tools of that system: "+tool)
 		return
 	}
 	if m.java {
 		r.adviseJava(m)
+		return
+	}
+	if m.script {
+		if m.files.DebugStatus == symsrc.MismatchBuildID { // otherwise the map has no source there
+			r.tryFor(m, m.files.Note, "Give the directory with the source map of the build that ran:", r.again("--symbols DIR"))
+		}
 		return
 	}
 	if m.BuildID == symsrc.MachO || m.BuildID == "" && strings.HasSuffix(m.Name, ".dylib") {
@@ -336,10 +342,15 @@ func of(name string, dirs ...string) bool {
 	return false
 }
 
-// foreign recognizes the files of other systems by their names.
-func foreign(name string) (what, tool string) {
-	switch strings.ToLower(path.Ext(strings.ReplaceAll(name, `\`, "/"))) {
-	case ".dll", ".exe", ".sys":
+// foreign recognizes the files of other systems by their names. Programs that dune builds are `main.exe` on Unix, too.
+func (m *examined) foreign() (what, tool string) {
+	switch strings.ToLower(path.Ext(strings.ReplaceAll(m.Name, `\`, "/"))) {
+	case ".exe":
+		if m.files.Usable() || strings.HasPrefix(m.Name, "/") || strings.HasPrefix(m.Name, "./") {
+			return "", ""
+		}
+		fallthrough
+	case ".dll", ".sys":
 		return "PE", "llvm-symbolizer, WinDbg"
 	}
 	return "", ""

@@ -205,6 +205,8 @@ type module struct {
 	files               *symsrc.Files
 	// java is set if it is a map of names of Java.
 	java bool
+	// script is set if its frames are places in a script, whose source map has their names.
+	script bool
 }
 
 // place is an address of a process on a line.
@@ -329,7 +331,7 @@ func (s *survey) frame(l *record.Line, fr *record.Frame) {
 		if len(s.modules) >= maxModules {
 			return
 		}
-		m = &module{Module: fr.Module, line: l.Number, java: fr.Java}
+		m = &module{Module: fr.Module, line: l.Number, java: fr.Java, script: fr.Space == symsrc.InScript}
 		s.modules[key] = m
 	}
 	m.frames++

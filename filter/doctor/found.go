@@ -302,7 +302,7 @@ func (r *report) searched(ctx context.Context) (served map[int]bool) {
 
 // wants reports whether another file may name a module's frames.
 func (m *examined) wants() bool {
-	if what, _ := foreign(m.Name); what != "" || m.java {
+	if what, _ := m.foreign(); what != "" || m.java || m.script {
 		return false
 	}
 	return !(m.status == "NO_SYMBOL" && m.files.DebugStatus == symsrc.OK)

@@ -26,7 +26,7 @@ type examined struct {
 // examined searches for the files of a module: answers from the cache say nothing about them.
 func (o *Options) examined(ctx context.Context, m *module) examined {
 	files := m.files
-	if o.Finder != nil && !m.java && (m.named < m.frames || files == nil || len(files.Tried) == 0) {
+	if o.Finder != nil && !m.java && !m.script && (m.named < m.frames || files == nil || len(files.Tried) == 0) {
 		if found := o.Finder.Find(ctx, m.Module); found != nil {
 			files = found
 		}
@@ -64,7 +64,7 @@ func (m *module) title() string {
 	if m.Member != "" {
 		text += "!" + m.Member
 	}
-	if m.java {
+	if m.java || m.script {
 		return text
 	}
 	if m.BuildID == "" || m.BuildID == symsrc.MachO {

@@ -247,7 +247,7 @@ func (r *report) ledger() {
 // cause returns why a module's frames have no name.
 func cause(m *examined) string {
 	for _, text := range []string{m.files.Detail, m.detail, m.files.Note} {
-		if text != "" && m.status != "NO_SYMBOL" {
+		if text != "" && m.status != "NO_SYMBOL" && !(m.script && m.files.DebugStatus == symsrc.OK) {
 			return text
 		}
 	}

@@ -177,6 +177,10 @@ func (s *Search) androidPathEnd(b []byte, start int) int {
 			// Nothing but a suffix of the log's stands after two spaces.
 			return i
 		}
+		if p < len(b) && b[p] == '[' && b[len(b)-1] == ']' {
+			// A reason, of a log that was filtered before.
+			return i
+		}
 		if e := s.closing(b, p); e > 0 && (e == len(b) || scan.IsSpace(b[e]) || b[e] == ':') && !scan.Has(b, p, "(deleted)") {
 			return i
 		}

@@ -61,6 +61,9 @@ func readFirmwareFault(s *Search, line []byte, num, from int, f *Frame) bool {
 	if !ok || base > at {
 		return false
 	}
+	if reason := bytes.Index(path.Of(line), []byte(" [")); reason > 0 && line[path.End-1] == ']' { // of a log that was filtered before
+		path.End = path.Start + reason
+	}
 	*f = Frame{Whole: span(num-len(word), path.End), Addr: span(num, e), Module: path, Off: span(num, e), Offset: at - base, Gap: span(path.End, path.End), Convention: Exact}
 	if in := bytes.Index(path.Of(line), inWord); in >= 0 {
 		f.Module.End = path.Start + in

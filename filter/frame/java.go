@@ -17,7 +17,13 @@ import (
 //	Caused by: a.b.g: message
 //		... 42 more
 //
-// and the traces of ART the same with `  at `.
+// and the traces of ART the same with `  at `. Reports of Crashlytics and of the Play Console have other words before exceptions, and the latter a
+// space before the parenthesis:
+//
+//	Fatal Exception: a.b.c: message
+//	Caused by a.b.g: message
+//	Exception a.b.c: message
+//	  at a.b.d (SourceFile:12)
 
 // What a line with such a frame, or with the name of an exception, holds. Without a map, only frames that name theirs mean something; while
 // nothing has looked for maps, all that begin so may.
@@ -33,6 +39,8 @@ var javaLiterals = []match.Literal{
 	{Text: "(Unknown Source", When: match.Retracing | match.Seeking},
 	{Text: "(Native method)", When: match.Seeking},
 	{Text: "Suppressed: ", When: match.Retracing},
+	{Text: "Caused by ", When: match.Retracing},
+	{Text: "atal Exception: ", When: match.Retracing},
 	{Text: "[CIRCULAR REFERENCE:", When: match.Retracing},
 }
 
@@ -58,9 +66,12 @@ var (
 	byteOrderMark = []byte("\xef\xbb\xbf")
 
 	javaAt = []byte("at ")
+	// escapedTab is before the word in bug reports of Android 6 (convertPrintable in its liblog, for logcat -v printable).
+	escapedTab = []byte(`\t`)
 	// thrownWords stand before the name of an exception. What follows the last one of them is the name.
-	thrownWords = [...][]byte{[]byte("Caused by: "), []byte("Suppressed: "), []byte("[CIRCULAR REFERENCE: "), []byte("[CIRCULAR REFERENCE:")}
-	thrownIn    = []byte(`Exception in thread "`)
+	thrownWords = [...][]byte{[]byte("Caused by: "), []byte("Suppressed: "), []byte("[CIRCULAR REFERENCE: "), []byte("[CIRCULAR REFERENCE:"),
+		[]byte("Caused by "), []byte("Fatal Exception: "), []byte("Non-fatal Exception: "), []byte("Exception ")}
+	thrownIn = []byte(`Exception in thread "`)
 )
 
 // ReadJava reads the frame `at CLASS.METHOD(FILE:LINE)` of a program's own words, which begin at line[from]. Whole is what stands after the
@@ -76,7 +87,7 @@ func readJava(line []byte, from int, alone bool, f *Frame) bool {
 		}
 		at := i + n
 		i = at + len(javaAt)
-		if alone && at > from && line[at-1] != ' ' && line[at-1] != '\t' {
+		if alone && at > from && line[at-1] != ' ' && line[at-1] != '\t' && !(at == from+len(escapedTab) && bytes.HasPrefix(line[from:], escapedTab)) {
 			continue
 		}
 		if readJavaAt(line, at, i, f) {
@@ -91,7 +102,7 @@ func readJavaAt(line []byte, at, i int, f *Frame) bool {
 		i++
 	}
 	start, dot, k := i, 0, i
-	for ; k < len(line) && line[k] != '('; k++ {
+	for ; k < len(line) && line[k] != '(' && line[k] != ' '; k++ {
 		switch c := line[k]; {
 		case c == '/':
 			start, dot = k+1, 0
@@ -101,15 +112,48 @@ func readJavaAt(line []byte, at, i int, f *Frame) bool {
 			return false
 		}
 	}
-	if dot <= start || dot+1 >= k || k == len(line) || bytes.IndexByte(line[start:k], '@') >= 0 {
+	open := scan.Spaces(line, k)
+	if dot <= start || dot+1 >= k || open == len(line) || line[open] != '(' || bytes.IndexByte(line[start:k], '@') >= 0 {
 		return false
 	}
-	end := closing(line, k)
-	if end < 0 {
+	end := closing(line, open)
+	if end < 0 || open > k && !isJavaSource(line[open+1:end]) {
 		return false
 	}
-	*f = Frame{Family: "java", Shape: Java, Whole: span(start, end+1), Func: span(start, k), Source: span(k+1, end), Gap: span(at, at), Hint: span(start, k)}
+	*f = Frame{Family: "java", Shape: Java, Whole: span(start, end+1), Func: span(start, k), Source: span(open+1, end), Gap: span(at, at), Hint: span(start, k)}
 	return true
+}
+
+// isJavaSource reports whether the text in the parentheses of a frame is what Java writes there. V8 and Mono write a space before theirs, as
+// the reports of the Play Console do.
+func isJavaSource(source []byte) bool {
+	file := source
+	if colon := bytes.LastIndexByte(source, ':'); colon >= 0 {
+		if _, end, ok := scan.Decimal(source, colon+1); !ok || end < len(source) {
+			return false
+		}
+		file = source[:colon]
+	}
+	switch {
+	case bytes.Equal(file, []byte("Unknown Source")), bytes.Equal(file, []byte("SourceFile")), bytes.Equal(source, []byte("Native Method")):
+		return true
+	case bytes.ContainsAny(file, ` /\:<>,`), scriptFile(file):
+		return false
+	}
+	return len(file) < len(source) || bytes.HasSuffix(file, []byte(".java")) || bytes.HasSuffix(file, []byte(".kt"))
+}
+
+// scriptFile reports whether a file is a script or a source of one, by its name.
+func scriptFile(name []byte) bool {
+	dot := bytes.LastIndexByte(name, '.')
+	if dot < 0 {
+		return false
+	}
+	switch string(name[dot+1:]) {
+	case "js", "jsx", "ts", "tsx", "mjs", "cjs", "bundle", "hbc":
+		return true
+	}
+	return false
 }
 
 // maxSource bounds the source of a frame, in bytes.

@@ -10,8 +10,8 @@ import (
 
 // javaLines are lines with frames and exceptions of Java, and such that only look like them.
 var javaLines = []string{
-	"\tat a.b.c(SourceFile:12)", "  at app//a.b.<init>(Unknown Source:3) ~[app.jar:1.0]", "at loader/mod@9.0/a.b(:101)", "at a.b(:x@20.39.15 (0608-33):46)", "x at y at a.b(", "at a.b(c(d)",
-	"Caused by: a.b.c: text", "Suppressed: a.b", "[CIRCULAR REFERENCE: a.b]", "[CIRCULAR REFERENCE:a.b: x", `Exception in thread "main" a.b.c: text`, `Exception in thread "a`, "a.b.c", "a.b.c: text", "12: text", "",
+	"\tat a.b.c(SourceFile:12)", "  at a.b.c (SourceFile:12)", "at a.b.c (d.java)", "at a.b.c (/d.js:1:2)", "at a.b.c (address at d.bundle:1:2)", "at a.b.c  (Unknown Source:3)", "  at app//a.b.<init>(Unknown Source:3) ~[app.jar:1.0]", "at loader/mod@9.0/a.b(:101)", "at a.b(:x@20.39.15 (0608-33):46)", "x at y at a.b(", "at a.b(c(d)",
+	"Caused by: a.b.c: text", "Suppressed: a.b", "[CIRCULAR REFERENCE: a.b]", "[CIRCULAR REFERENCE:a.b: x", "Fatal Exception: a.b: x", "Exception a.b: x", "Caused by a.b: x", `Exception in thread "main" a.b.c: text`, `Exception in thread "a`, "a.b.c", "a.b.c: text", "12: text", "",
 }
 
 // FuzzJava holds that no line panics the readers of frames and exceptions of Java, and that what they find lies in the line and is complete.
@@ -27,7 +27,7 @@ func FuzzJava(f *testing.F) {
 		var fr frame.Frame
 		if frame.ReadJava(line, from, &fr) {
 			whole, function, source := fr.Whole.Of(line), fr.Func.Of(line), fr.Source.Of(line)
-			if string(whole) != string(function)+"("+string(source)+")" || !bytes.HasPrefix(line[fr.Gap.Start:], []byte("at ")) || fr.Gap.Start < from {
+			if strings.Replace(string(whole), strings.Repeat(" ", fr.Source.Start-1-fr.Func.End)+"(", "(", 1) != string(function)+"("+string(source)+")" || !bytes.HasPrefix(line[fr.Gap.Start:], []byte("at ")) || fr.Gap.Start < from {
 				t.Errorf("%q: %q, %q, %q", line, whole, function, source)
 			}
 			class, method, file, number, numbered := frame.SplitJava(function, source)
@@ -53,6 +53,17 @@ func TestJavaSource(t *testing.T) {
 		"at a.b(:x (1-2):46) ~[y.jar(z):1]":           ":x (1-2):46",
 		"at a.b(c at d.e(f:1) x":                      "f:1",
 		"at a.b(c at d.e(f:1":                         "",
+		`\tat a.b(c:1)`:                               "c:1",
+		`x\tat a.b(c:1)`:                              "",
+		"  at a.b (c.java:1)":                         "c.java:1",
+		"  at a.b (Native Method)":                    "Native Method",
+		"  at a.b (Unknown Source:3)":                 "Unknown Source:3",
+		"  at a.b (c.js:1)":                           "", // V8's, cut short
+		"  at a.b (/srv/c.js:1:2)":                    "", // V8's
+		"  at a.b (address at c.bundle:1:2)":          "", // Hermes'
+		"  at a.b (System.Int32 c) [0x0] in <d>:0":    "", // Mono's
+		"  at a.b () [0x0] in <d>:0":                  "",
+		"  at a.b (c)":                                "",
 	} {
 		var fr frame.Frame
 		if ok := frame.ReadJava([]byte(line), 0, &fr); ok != (want != "") || ok && string(fr.Source.Of([]byte(line))) != want {

@@ -50,6 +50,7 @@ var (
 	firmware     = match.Literal{Text: firmwareWord, After: match.Hex, When: match.Always}
 	mepcColon    = match.Literal{Text: "mepc: ", After: match.Hex, When: match.Absolute}
 	attaching    = match.Literal{Text: TracingWord, When: match.Always, Fits: beforeProbes}
+	mappedWord   = match.Literal{Text: mappedAt, After: match.Hex, When: match.Always}
 	atPath       = match.Literal{Text: execinfoWord, When: match.Always, Fits: afterFunction}
 	// decimalOffset is in the libraries of MATLAB, whose names end in that.
 	decimalOffset = match.Literal{Text: ".so+0", After: match.Digit, When: match.Always}

@@ -14,6 +14,7 @@ import (
 //	    at new K (file:///srv/app/dist/o.mjs:2:16)
 //	    at https://example.com/assets/app-1a2b3c.js:1:5512
 //	    at inner (address at index.android.bundle:1:237392)  Hermes: the column is an offset of the byte code, which counts from 0
+//	    at .inner(address at index.android.bundle:1:2)       Firebase Crashlytics for React Native, which makes frames of Java of them
 //	total@http://localhost:8081/index.bundle:1234:56         JavaScriptCore and SpiderMonkey
 //	@/srv/app/dist/app.js:3:1                                the same without a function
 //	 ❯ Cart.total dist/app.js:1:237                          Vitest
@@ -99,14 +100,21 @@ func (s *Search) script(line []byte, at, colon, from int, f *Frame) bool {
 // addressAt stands before the place of a frame of Hermes.
 const addressAt = "address at "
 
-// scriptCall reads `at NAME (PLACE)`; the parenthesis closes at line[end].
+// scriptCall reads `at NAME (PLACE)` or `at .NAME(PLACE)`; the parenthesis closes at line[end].
 func (s *Search) scriptCall(line []byte, low, end int, f *Frame) bool {
 	open := s.balanced(line, low, end)
-	if open <= low || line[open-1] != ' ' {
+	if open <= low {
 		return false
 	}
 	word := low + s.lastIndex(line[low:open], javaAt)
 	start := word + len(javaAt)
+	if line[open-1] != ' ' {
+		if word < low || word > low && !startsWord(line, word) || start+1 >= open || line[start] != '.' {
+			return false
+		}
+		f.call(line, word, span(start+1, open), open, end)
+		return true
+	}
 	if word < low || word > low && !startsWord(line, word) {
 		word = s.lineBegin(line, low, open)
 		if word == open && endsLineOrText(line, end+1) && bytes.ContainsAny(line[open:end], `/\`) { // a terminal was too narrow for the rest
@@ -126,11 +134,16 @@ func (s *Search) scriptCall(line []byte, low, end int, f *Frame) bool {
 	if start >= open-1 {
 		return false
 	}
-	f.Whole, f.Func, f.Module = span(word, end+1), span(start, open-1), span(open+1, open+1)
+	f.call(line, word, span(start, open-1), open, end)
+	return true
+}
+
+// call sets the frame to one from line[word] on, of a function of that name, whose place is between the parentheses at line[open] and line[end].
+func (f *Frame) call(line []byte, word int, name Span, open, end int) {
+	f.Whole, f.Func, f.Module = span(word, end+1), name, span(open+1, open+1)
 	if scan.Has(line, open+1, addressAt) {
 		f.Module.Start += len(addressAt)
 	}
-	return true
 }
 
 // lineBegin returns where the words begin of the line that goes on at line[at], which may be part of a text with escaped line breaks.
@@ -308,14 +321,14 @@ func readBare(s *Search, line []byte, at, from int, f *Frame) bool {
 		return false
 	}
 	column, end, ok := scan.Decimal(line, e+1)
-	if !ok || row == 0 || row >= 1<<31 || column >= 1<<31 || !scan.LineEnd(line, end) && !escapedEnd(line, end) && !bareFollows(line, end) {
+	if !ok || row == 0 || row >= 1<<31 || column >= 1<<31 || !endsLineOrText(line, end) && !bareFollows(line, end) && !endsInTag(line, end) {
 		return false
 	}
 	start := at
 	for low := max(from, at-maxModule); start > low && !scan.IsSpace(line[start-1]) && line[start-1] != '"' && !startsWord(line, start) && s.spend(1); {
 		start--
 	}
-	if start == at || start > s.begin && !startsWord(line, start) {
+	if start == at || start > s.begin && !startsWord(line, start) && !(line[start-1] == '"' && scan.Has(line, end, `"`)) {
 		return false
 	}
 	*f = Frame{Family: scripts, Shape: Fields, Space: symsrc.InScript, Convention: Exact, Off: span(at+1, end), Whole: span(start, end),
@@ -342,6 +355,11 @@ func bareFollows(line []byte, at int) bool {
 	}
 	_, e, ok = scan.Decimal(word, e+1)
 	return ok && (scan.LineEnd(word, e) || escapedEnd(word, e))
+}
+
+// endsInTag reports whether a tag in parentheses stands at line[at:], as logcat's format "process" has it behind each message.
+func endsInTag(line []byte, at int) bool {
+	return scan.Has(line, at, "  (") && bytes.HasSuffix(bytes.TrimRight(line[at:min(len(line), at+maxModule)], " \r\n"), []byte(")"))
 }
 
 // uncaughtWord is what chromedriver has after the place of an exception.
@@ -421,5 +439,5 @@ func endsPlaceOrExcerpt(line []byte, colon int) bool {
 // endsBare reports whether the rest of the line at `@` is a place without a script.
 func endsBare(line []byte, at int) bool {
 	_, e, ok := scan.Decimal(line, at+len("@1:"))
-	return ok && at > 0 && scan.LineEnd(line, e)
+	return ok && at > 0 && (endsLineOrText(line, e) || endsInTag(line, e))
 }

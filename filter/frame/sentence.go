@@ -11,6 +11,8 @@ var (
 	locationWord = []byte("Location is global ")
 	nullLocation = []byte("Location is global '<null>' at ")
 	recordWord   = []byte("record:0x")
+	newFuncWord  = []byte("NEW_FUNC[")
+	newPCWord    = []byte("NEW_PC: 0x")
 	runtimeError = []byte(": runtime error:")
 )
 
@@ -19,6 +21,8 @@ var (
 //	SUMMARY: AddressSanitizer: heap-use-after-free (elf+0xoff) (BuildId: id)
 //	(elf+0xoff): runtime error: signed integer overflow
 //	record_addr:0x7d record:0x7b24d90a08  (elf+0xoff) (BuildId: id)         HWASan: where a function begins
+//	NEW_FUNC[1/3]: 0x5590a4c3  (elf+0xoff) (BuildId: id)                    libFuzzer: a function or a place that is new
+//	NEW_PC: 0x5590a4c3 in f (elf+0xoff) (BuildId: id)
 //	Location is global '<null>' at 0x55 (elf+0xoff) (BuildId: id)           TSan: the address of a variable
 //	Location is global '<null>' at 0x55 (<null>+0x0)                        beside frames that are markup
 //
@@ -44,6 +48,13 @@ func readSentence(s *Search, line []byte, plus, from int, f *Frame) bool {
 		said, data = k+len(locationWord), true
 	} else if k := s.lastIndex(before, recordWord); k >= 0 {
 		said, exact = k+len(recordWord), true
+	} else if k := max(s.lastIndex(before, newFuncWord), s.lastIndex(before, newPCWord)); k >= 0 {
+		colon := k + bytes.IndexByte(before[k:], ':')
+		_, addrEnd, ok := scan.Address(line, from+colon+len(": "))
+		if colon < k || !ok {
+			return false
+		}
+		said, exact = addrEnd-from, true
 	} else if !bytes.HasPrefix(line[end:], runtimeError) {
 		return false
 	}
@@ -55,6 +66,9 @@ func readSentence(s *Search, line []byte, plus, from int, f *Frame) bool {
 	f.setModule(line, open+1, plus)
 	if data || exact {
 		f.Convention = Exact
+	}
+	if name := from + said + len(inWord); bytes.HasPrefix(line[from+said:open], inWord) && name < open-1 {
+		f.Whole.Start, f.Gap, f.Hint = name, span(name, open), span(name, scan.BackSpaces(line, name, open))
 	}
 	// After the pair the runtimes name the function, where they know it: then only the file is missing.
 	f.Done = s.endsWithLine(line[from+said : open])
@@ -72,7 +86,7 @@ func readSentence(s *Search, line []byte, plus, from int, f *Frame) bool {
 func (s *Search) hasSentence() bool {
 	if s.sentence == unsearched {
 		s.sentence = absent
-		for _, word := range [...][]byte{summaryWord, locationWord, recordWord} {
+		for _, word := range [...][]byte{summaryWord, locationWord, recordWord, newFuncWord, newPCWord} {
 			if bytes.Contains(s.line, word) {
 				s.sentence = present
 			}

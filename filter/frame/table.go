@@ -139,6 +139,7 @@ var formats = [...]Format{
 	{"gadget", " +", 0, "[0]", stopAt(firstID), readGadget, "[0]8fe381949ea8c7644d1ff4a0d5e3a5e6d1b2c3d4 +1130; [1]529039c4d5e3a5e6d1b2c3d48fe381949ea8c764 +2a3b8; "},
 	{"art", ") [captured native frame] (", 0, "", stopAt(capturedWord), readCaptured, "      at (art_quick_invoke_stub+612) (BuildId: b229f9d1b6196afaae086f29f029f907) [captured native frame] (libart.so)"},
 	{"execinfo", execinfoWord, 0, "", stopAt(atPath), readExecinfo, "0x800cdd3f6 <_swapcontext+0x146> at /lib/libthr.so.3"},
+	{"frr", mappedAt, 0, "", stopAt(mappedWord), readFRR, "BGP: zlog_signal+0xf5               7f48751a5255     7ffd12a12720 /lib/libfrr.so.0 (mapped at 0x7f4875106000)"},
 	{scripts, "js:", 0, "", stopAt(scriptPlace), readScript, "    at new K (file:///srv/app/dist/o.mjs:2:16)"},
 	{scripts, "bundle:", 0, "", stopAt(bundlePlace), readScript, "    at inner (address at index.android.bundle:1:237392)"},
 	{scripts, ".hbc:", 0, "", stopAt(hermesPlace), readScript, "    at inner (address at hm.hbc:1:96)"},

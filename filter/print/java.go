@@ -64,7 +64,7 @@ func (w *Text) java(ctx context.Context, dst []byte, s parse.Segment, it *Item) 
 		} else {
 			dst = append(dst, before...)
 		}
-		dst = w.added(dst, s, func(b []byte) []byte { return w.appendJava(b, fr, a.Java.Candidates[c], i) })
+		dst = w.added(dst, s, func(b []byte) []byte { return w.appendJava(b, s.Text, fr, a.Java.Candidates[c], i) })
 		if first || len(a.Frames) > 0 {
 			dst = w.added(dst, s, func(b []byte) []byte { return w.appendReason(b, a, s.Text, fr.Whole.End) })
 		}
@@ -111,7 +111,7 @@ func (w *Text) javaBelow(ctx context.Context, dst []byte, s parse.Segment, it *I
 			if c > 0 {
 				b = append(b, orMark...)
 			}
-			return w.appendJava(b, it.Frame, chains[c], i)
+			return w.appendJava(b, s.Text, it.Frame, chains[c], i)
 		})
 		if len(it.Answer.Frames) > 0 {
 			dst = w.source(ctx, dst, s, it.Answer, i, nil, nil)
@@ -120,10 +120,15 @@ func (w *Text) javaBelow(ctx context.Context, dst []byte, s parse.Segment, it *I
 	return dst
 }
 
-// appendJava writes `com.example.Class.method(File.java:12)`, in the color of functions and files, and with a link to the file.
-func (w *renderer) appendJava(dst []byte, fr *parse.Frame, chain []symsrc.Frame, i int) []byte {
+// appendJava writes `com.example.Class.method(File.java:12)`, in the color of functions and files, and with a link to the file. Spaces before
+// the parenthesis stay.
+func (w *renderer) appendJava(dst, text []byte, fr *parse.Frame, chain []symsrc.Frame, i int) []byte {
 	of := &chain[i]
-	dst = append(w.appendName(dst, symsrc.Visible(of.Func), i < len(chain)-1), '(')
+	dst = w.appendName(dst, symsrc.Visible(of.Func), i < len(chain)-1)
+	for at := fr.Func.End; at < len(text) && text[at] == ' '; at++ {
+		dst = append(dst, ' ')
+	}
+	dst = append(dst, '(')
 	if bytes.EqualFold(fr.SymbolText, nativeMethod) {
 		return append(append(dst, fr.SymbolText...), ')')
 	}

@@ -3,7 +3,6 @@ package print
 import (
 	"bytes"
 	"strconv"
-	"strings"
 
 	"qss-filter/filter/parse"
 	"qss-filter/filter/resolve"
@@ -239,8 +238,7 @@ func (w *renderer) appendModule(dst []byte, a *resolve.Answer) []byte {
 	if a.Module == nil || a.Module.Shown == "" {
 		return dst
 	}
-	name := a.Module.Shown[strings.LastIndexByte(a.Module.Shown, '/')+1:]
-	return w.quiet(dst, []byte(" ("+name+")"))
+	return w.quiet(dst, []byte(" ("+a.Module.Base()+")"))
 }
 
 // appendReason writes why a frame has no name, or that its file was not verified: ` [NOT_ELF libf.so (BuildId: …): not an ELF file]`.

@@ -3,7 +3,9 @@ package resolve
 import (
 	"bytes"
 	"fmt"
+	"path"
 	"slices"
+	"strings"
 
 	"qss-filter/ctxstate"
 	"qss-filter/filter/frame"
@@ -100,7 +102,10 @@ func (s *queries) under(t *Thread, text []byte, fr *parse.Frame, rule Rule) (q q
 	if addr, ok := s.absoluteAddress(t, text, fr); ok {
 		return query{off: addr, kind: kind, Rule: rule}, false, true
 	}
-	m := s.module(t, fr)
+	m := s.loaded(t, text, fr)
+	if m == nil {
+		m = s.module(t, fr)
+	}
 	if m == nil {
 		return q, false, false
 	}
@@ -112,6 +117,22 @@ func (s *queries) under(t *Thread, text []byte, fr *parse.Frame, rule Rule) (q q
 		q.from = s.memo.symbol(fr.SymbolText, fr.Size)
 	}
 	return q, true, false
+}
+
+// loaded returns the module of a frame that names it by a relative path, as the mappings have it at the frame's address. It is nil if they
+// do not say. A program may have begun in another directory than the filter: `cd build && ./test`.
+func (s *queries) loaded(t *Thread, text []byte, fr *parse.Frame) *Module {
+	name := fr.ModuleText
+	if fr.Addr.Empty() || len(name) == 0 || name[0] == '/' || len(fr.BuildIDText) > 0 || len(fr.MemberText) > 0 || fr.Arch != "" || fr.Size > 0 {
+		return nil
+	}
+	addr, _, _ := scan.Address(fr.Addr.Of(text), 0)
+	p := s.lists.of(t.Process, addr)
+	at, ok := p.Space.Resolve(addr)
+	if !ok || p.fixed || !strings.HasPrefix(at.Module.Name, "/") || path.Base(at.Module.Name) != path.Base(string(name)) {
+		return nil
+	}
+	return s.memo.module([]byte(at.Module.Name), symsrc.BuildID(at.Module.BuildID))
 }
 
 // beside returns the module of a frame that names none, and the place in it, by where the frames beside it say that modules begin. ok is

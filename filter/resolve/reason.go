@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/sourcemap"
@@ -171,15 +172,17 @@ func (a *Answer) words() string {
 	return symsrc.Visible(words)
 }
 
-// appendName appends `libf.so (BuildId: …)`.
-func (m *Module) appendName(dst []byte) []byte {
-	name := m.Shown
-	if i := bytes.LastIndexByte([]byte(name), '/'); i >= 0 {
-		name = name[i+1:]
+// Base returns the last part of the module's name, with that of its member if it is an archive: `libf.so`, `base.apk!libf.so`.
+func (m *Module) Base() string {
+	name := m.Shown[strings.LastIndexByte(m.Shown, '/')+1:]
+	if m.Member != "" {
+		name += "!" + symsrc.Visible(m.Member[strings.LastIndexByte(m.Member, '/')+1:])
 	}
-	dst = append(dst, name...)
-	return m.AppendID(dst)
+	return name
 }
+
+// appendName appends `libf.so (BuildId: …)`.
+func (m *Module) appendName(dst []byte) []byte { return m.AppendID(append(dst, m.Base()...)) }
 
 // AppendID appends ` (BuildId: …)`, or nothing if the log has no build ID.
 func (m *Module) AppendID(dst []byte) []byte {

@@ -40,8 +40,10 @@ func (s *Proofs) Weigh(ctx context.Context, stack *Stack) {
 		case w.misses(i):
 			w.refute(i, "the call before %s is not of the function at %s", w.sites[i].q.place(), w.sites[i-1].q.place())
 		}
-		w.position(i)
 		w.place(i)
+	}
+	for i := range w.sites {
+		w.position(i)
 	}
 	for i := range w.sites {
 		w.weighed(i)
@@ -444,6 +446,9 @@ func (w *weighing) position(i int) {
 	}
 	outer := &w.sites[i+1]
 	if !outer.asked || outer.call == nil || !outer.call.Text {
+		return
+	}
+	if p := w.proof(i + 1); p != nil && p != w.proof(i) && p.refuted != "" { // it is the file of the caller that is another one
 		return
 	}
 	switch name, by := w.sites[i].function(), outer.function(); {
