@@ -5,7 +5,9 @@ import (
 	"encoding/binary"
 	"math"
 	"os"
+	"slices"
 	"sort"
+	"strings"
 	"sync"
 	"unicode/utf8"
 
@@ -309,15 +311,14 @@ func (c *code) choose(f *found, line, column int) bool {
 			return false
 		}
 	}
-	if r.want(offset, offset+len(calledEnd)); bytes.HasPrefix(r.text[offset:], calledEnd) {
-		of, _ := f.compared(f.index, calledEnd)
-		return of == agrees
+	if r.endsCallee(offset) {
+		return c.closes(f, &r, line, from, offset)
+	}
+	if !f.chooseAmong(&r, from, offset) {
+		return false
 	}
 	next, sure := f.next(line, column)
 	if sure {
-		if from == offset {
-			f.chooseAmong(token)
-		}
 		return true
 	}
 	r.want(from, offset)
@@ -356,29 +357,97 @@ func (c *code) choose(f *found, line, column int) bool {
 	return false
 }
 
-// chooseAmong has the place be of another segment that begins at the same column, if the source has there what the code has, and not at the first.
-func (f *found) chooseAmong(token []byte) {
-	first := &f.near[f.index]
-	same := func(i int) bool {
-		return i < len(f.near) && f.near[i].compare(first.generatedLine, first.generatedColumn) == 0
+// chooseAmong has the place be of the one whose source has the code, of several segments that begin at the same column. It returns false if they are
+// of several lines, and that does not tell. Where compilers drop a declaration, both it and what follows are there.
+func (f *found) chooseAmong(r *row, from, offset int) bool {
+	first := f.near[f.index]
+	all := f.near[f.index : f.index+1]
+	for end := f.index + 1; end < len(f.near) && f.near[end].compare(first.generatedLine, first.generatedColumn) == 0; end++ {
+		all = f.near[f.index : end+1]
 	}
-	if !same(f.index + 1) {
-		return
+	if len(all) == 1 {
+		return true
 	}
-	if of, _ := f.compared(f.index, token); of != differs {
-		return
-	}
-	for i := f.index + 1; same(i); i++ {
-		if of, _ := f.compared(i, token); of == agrees {
-			f.index = i
-			return
+	several := slices.ContainsFunc(all, func(s segment) bool { return s.source >= 0 && (s.source != first.source || s.line != first.line) })
+	to := offset
+	for range maxTokens {
+		r.want(to, to+1)
+		to += max(len(r.token(to)), 1)
+		if to >= len(r.text) {
+			break
 		}
 	}
+	to = min(to, len(r.text))
+	r.want(from, to)
+	code := r.text[from:to]
+	if i := bytes.IndexAny(code, quotes); i > 0 {
+		code = code[:i]
+	}
+	best, lines := -1, 0
+	for i := range all {
+		at := f.index + i
+		if of, _ := f.compared(at, code); of != agrees {
+			continue
+		}
+		if best < 0 || f.near[best].source != f.near[at].source || f.near[best].line != f.near[at].line {
+			lines++
+		}
+		if best < 0 {
+			best = at
+		}
+	}
+	if best >= 0 && lines == 1 {
+		f.index = best
+		return true
+	}
+	return !several
 }
 
-// calledEnd is where JavaScriptCore has the call of a class or of a function that stands there itself: `new class{…}(a)`. Where it was put in the
-// place of its name, the place is the end of that in the source.
-var calledEnd = []byte("}(")
+// maxTokens is how many words and signs of code tell segments of one column apart.
+const maxTokens = 3
+
+// closers end what is called.
+const closers = ")]}"
+
+// endsCallee reports whether a place is where JavaScriptCore has the call of a function or a class that stands there itself: the last sign of
+// `(a=>b(a))(c)` and `new class{…}(a)` before what is called ends, and the one before the brace of `function(a){return a}(b)`.
+func (r *row) endsCallee(offset int) bool {
+	if offset >= len(r.text) || strings.IndexByte(closers, r.text[offset]) >= 0 {
+		return true
+	}
+	to := r.skipClosers(offset + 1)
+	r.want(to, to+len("?.("))
+	rest := r.text[to:]
+	return to > offset+1 && r.text[offset+1] == '}' && (bytes.HasPrefix(rest, []byte("(")) || bytes.HasPrefix(rest, []byte("?.(")))
+}
+
+// skipClosers returns the offset of the first byte from one on that closes nothing.
+func (r *row) skipClosers(at int) int {
+	for r.want(at, at+1); at < len(r.text) && strings.IndexByte(closers, r.text[at]) >= 0; at++ {
+		r.want(at, at+2)
+	}
+	return at
+}
+
+// closes has the place at a position be that of what ends there, if the source has that, too, and what follows. Where it was put in the place of its
+// name, the end of it is elsewhere in the source than its call.
+func (c *code) closes(f *found, r *row, line, from, offset int) bool {
+	to := r.skipClosers(min(offset+1, len(r.text)))
+	after := r.token(to)
+	r.want(from, to)
+	all := r.text[from:to]
+	if to == len(r.text) {
+		if next, ok := c.row(line + 1); ok {
+			next.want(0, maxToken)
+			word, _ := nextToken(string(next.text[:min(len(next.text), maxToken)]))
+			after = []byte(word)
+		}
+	}
+	if of, _ := f.compared(f.index, slices.Concat(all, after)); of != agrees {
+		return false
+	}
+	return f.compare(f.index, r.text[from:min(offset+1, len(r.text))]) == agrees
+}
 
 // before reports whether a segment is of a place in the source before that of another one.
 func (s *segment) before(other *segment) bool {

@@ -126,7 +126,7 @@ func TestChoose(t *testing.T) {
 	}{
 		{"AAAA,EAAE,SACF,EAAE", "await c", 2, -1},      // b, 2, c, 3
 		{"AAAA,EAAE,SACF,EAAE", "c(3", 2, 0},           // its own
-		{"AAAA,EAAE,SACF,EAAE", ")", 1, 2},             // of the one before it
+		{"AAAA,EAAE,SACF,EAAE", ")", 0, 0},             // JavaScriptCore's end of what is called
 		{"AAAA,EAAE,SACF,EAAE", "await d", 0, 0},       // nothing is behind it
 		{"AAAA,EAAE,SACF,EAAE,WACF", "await d", 3, -1}, // 3 and d
 		{"AAAA,EAAE,SACF,EAAE,WACF", "x;", 0, 0},       // of neither 3 nor d
@@ -198,6 +198,10 @@ func TestEndOfCallee(t *testing.T) {
 		{"return new class{}(e)", "}(", "AACA,OAAO,IADP,MAAS,EACI", `class A {}\nreturn new A(e);`, 0},
 		{"return new class{}(e)", "}(", "AACA,OAAO,IAAI,MAAO,EAAE", `class A {}\nreturn new class {}(e);`, 2},
 		{"await f(e)", ")", "AAAA,MAAM,EACJ", `await f(\n  e,\n);`, 3},
+		{"return(e=>f(e))(g)", "))(", "AACA,QADW,GAAO,EAAE,EACF", `const h = e => f(e);\nreturn h(g);`, 0},
+		{"return(e=>f(e))(g)", "))(", "AACA,QAAS,GAAK,EAAE,EAAI", `\nreturn (e => f(e))(g);`, 2},
+		{"function(e){return n}()", "n}(", "AAAA,YACC,OAAO,EACR", `function h(e) {\n return n}\nh()`, 0},
+		{"function(e){return n}()", "n}(", "AACA,YAAc,OAAO", `\nfunction (e) {return n}()`, 2},
 	} {
 		script := filepath.Join(t.TempDir(), "app.js")
 		for path, text := range map[string]string{script: c.code + "\n//# sourceMappingURL=app.js.map\n",

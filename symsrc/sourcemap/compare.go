@@ -304,18 +304,25 @@ func compareTokens(source, code string) (of comparison, last int) {
 		if b, code = nextToken(code); b == "" {
 			return agrees, last
 		}
-		for a, rest = nextToken(rest); a != b && (slices.Contains(dropped, a) || drops(a, b)); {
+		for a, rest = nextToken(rest); a != b && !(declares(a) && declares(b)) && (slices.Contains(dropped, a) || drops(a, b)); {
 			a, rest = nextToken(rest)
 		}
 		last = len(source) - len(rest) - len(a)
 		switch {
-		case strings.ContainsAny(b[:1], "\"'`"):
+		case declares(a) && declares(b): // a compiler may choose
+		case strings.ContainsAny(b[:1], quotes):
 			return unknown, 0 // minifiers join and cut strings
 		case a == "" || inWord(a[0]) != inWord(b[0]) || !inWord(a[0]) && a != b, inWord(a[0]) && a != b && (isKeyword(a) || isKeyword(b)):
 			return differs, 0
 		}
 	}
 }
+
+// quotes begin strings.
+const quotes = "\"'`"
+
+// declares reports whether a word begins a declaration of variables.
+func declares(word string) bool { return word == "const" || word == "let" || word == "var" }
 
 // drops reports whether minifiers drop a sign before another one: a comma or a semicolon at the end of what is closed.
 func drops(sign, before string) bool {
