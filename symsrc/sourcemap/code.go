@@ -252,7 +252,7 @@ func inWord(b byte) bool { return wordBytes[b] }
 // has its own may be: where swc has dropped the braces of a block, that is where its end was. With the map of its own
 // source in it, swc's is less exact: that of a brace may be anywhere in the word.
 func (c *code) fits(f *found) bool {
-	wrong := 0
+	wrong, apart := 0, false
 	var r row
 	at, is, word := -1, false, -1
 	for i := range f.near {
@@ -270,13 +270,88 @@ func (c *code) fits(f *found) bool {
 		if within := ok && parts(r.text, offset); ok && !within {
 			word = offset
 		} else if !is || !ok || offset != word+1 && !f.isBrace(&f.near[i]) {
+			if within && f.apart(&r, i, word, offset) {
+				apart = true
+				continue
+			}
 			if wrong++; i >= f.index-close && i <= f.index+close {
 				return false
 			}
 		}
 	}
-	return wrong*maxWrong <= len(f.near)
+	return wrong*maxWrong <= len(f.near) && (!apart || c.agrees(f))
 }
+
+// apart reports whether the i-th segment is in the word that begins at an offset, and as far from one that begins there as in the source. With the map of
+// its own source in it, swc's has what stood at such a distance in that, whatever the code is: in `visit(a)` the `computed` of `o.computed(a)`.
+func (f *found) apart(r *row, i, word, offset int) bool {
+	if word < 0 || word > offset || offset-word > maxToken {
+		return false
+	}
+	r.want(word, offset)
+	if slices.ContainsFunc(r.text[word:offset], func(b byte) bool { return !inWord(b) }) {
+		return false
+	}
+	s := &f.near[i]
+	for k := i - 1; k >= 0 && f.near[k].generatedLine == s.generatedLine && int(s.generatedColumn-f.near[k].generatedColumn) <= offset-word; k-- {
+		of := &f.near[k]
+		if of.source == s.source && of.line == s.line && of.column < s.column && s.column-of.column == s.generatedColumn-of.generatedColumn {
+			return true
+		}
+	}
+	return false
+}
+
+// agrees reports whether the source has the code at the place, and near it at twice as many segments as not. Those of another build do not.
+func (c *code) agrees(f *found) bool {
+	if f.index < 0 {
+		return false
+	}
+	line, _ := f.generated(f.index)
+	r, ok := c.row(line)
+	if !ok {
+		return false
+	}
+	agree, differ, own := 0, 0, false
+	end := min(f.index+close, len(f.near)-1)
+	for i := max(0, f.index-close); i < end; {
+		n, column := f.generated(i)
+		next, to, ok := i+1, len(r.text), true
+		for ; next <= end; next++ {
+			if m, begin := f.generated(next); m != n {
+				break
+			} else if begin > column {
+				to, ok = r.offset(begin)
+				break
+			}
+		}
+		from, is := r.offset(column)
+		if n == line && ok && is && !parts(r.text, from) {
+			if parts(r.text, to) {
+				to = from + len(r.token(from))
+			}
+			r.want(from, to)
+			of := differs
+			for k := i; k < next && of != agrees; k++ {
+				if one, _ := f.compared(k, r.text[from:to]); one != differs {
+					of = one
+				}
+			}
+			switch of {
+			case agrees:
+				agree++
+				own = own || i <= f.index && f.index < next
+			case differs:
+				differ++
+			}
+		}
+		i = next
+	}
+	return own && agree >= minAgree && agree >= 2*differ
+}
+
+// minAgree is how many segments near a place must agree where some begin in the middle of a word.
+const minAgree = 4
 
 const (
 	// maxWrong is how many segments there must be for one that begins in the middle of a word: some may be in strings that were joined.

@@ -298,15 +298,16 @@ func (f *found) compared(i int, code []byte) (of comparison, place position) {
 
 // compareTokens compares code with a source. If it agrees, last is where the last token of it is.
 func compareTokens(source, code string) (of comparison, last int) {
-	rest := source
+	rest, before := source, ""
 	for {
 		var a, b string
 		if b, code = nextToken(code); b == "" {
 			return agrees, last
 		}
-		for a, rest = nextToken(rest); a != b && !(declares(a) && declares(b)) && (slices.Contains(dropped, a) || drops(a, b)); {
+		for a, rest = nextToken(rest); a != b && !(declares(a) && declares(b)) && (slices.Contains(dropped, a) || drops(a, b) || dropsName(before, a, b)); {
 			a, rest = nextToken(rest)
 		}
+		before = b
 		last = len(source) - len(rest) - len(a)
 		switch {
 		case declares(a) && declares(b): // a compiler may choose
@@ -327,6 +328,11 @@ func declares(word string) bool { return word == "const" || word == "let" || wor
 // drops reports whether minifiers drop a sign before another one: a comma or a semicolon at the end of what is closed.
 func drops(sign, before string) bool {
 	return sign == "," && strings.Contains(")]}", before) || sign == ";" && before == "}"
+}
+
+// dropsName reports whether minifiers drop a word between two others: the name of a function or a class that stands where it is used.
+func dropsName(before, name, after string) bool {
+	return (before == "class" || before == "function") && name != "" && inWord(name[0]) && !isKeyword(name) && (!inWord(after[0]) || isKeyword(after))
 }
 
 // dropped are words of a source that minifiers drop: those before what is returned or declared, and before calls that make errors.
