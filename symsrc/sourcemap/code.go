@@ -386,8 +386,11 @@ func (c *code) choose(f *found, line, column int) bool {
 			return false
 		}
 	}
-	if r.endsCallee(offset) {
-		return c.closes(f, &r, line, from, offset)
+	if r.beginsFunction(offset) {
+		return false
+	}
+	if to, is := r.endsCallee(offset); is || r.isConstructor(offset) {
+		return c.closes(f, &r, line, from, offset, to)
 	}
 	if !f.chooseAmong(&r, from, offset) {
 		return false
@@ -484,17 +487,55 @@ const maxTokens = 3
 // closers end what is called.
 const closers = ")]}"
 
-// endsCallee reports whether a place is where JavaScriptCore has the call of a function or a class that stands there itself: the last sign of
-// `(a=>b(a))(c)` and `new class{…}(a)` before what is called ends, and the one before the brace of `function(a){return a}(b)`.
-func (r *row) endsCallee(offset int) bool {
+// endsCallee reports whether a place is where JavaScriptCore has the call of a function or a class that stands there itself, and what is called ends at
+// line[to]: that is what closes last in `(a=>b(a))(c)` and `new class{…}(a)`, or the last word, as in `function(a){return a}(b)` and `(a=>{b.c++})(d)`.
+func (r *row) endsCallee(offset int) (to int, is bool) {
 	if offset >= len(r.text) || strings.IndexByte(closers, r.text[offset]) >= 0 {
-		return true
+		return r.skipClosers(offset), true
 	}
-	to := r.skipClosers(offset + 1)
+	after := offset + len(r.token(offset))
+	r.want(after, after+2)
+	if rest := r.text[after:]; bytes.HasPrefix(rest, []byte("++")) || bytes.HasPrefix(rest, []byte("--")) {
+		after += 2
+	}
+	to = r.skipClosers(after)
 	r.want(to, to+len("?.("))
 	rest := r.text[to:]
-	return to > offset+1 && r.text[offset+1] == '}' && (bytes.HasPrefix(rest, []byte("(")) || bytes.HasPrefix(rest, []byte("?.(")))
+	return to, to > after && (bytes.HasPrefix(rest, []byte("(")) || bytes.HasPrefix(rest, []byte("?.(")))
 }
+
+// beginsFunction reports whether a function begins at a place, where nothing is called: JavaScriptCore has what has no place of its own there.
+func (r *row) beginsFunction(offset int) bool {
+	token := r.token(offset)
+	r.want(offset, offset+len(token)+len("=>"))
+	return string(token) == "function" || bytes.HasPrefix(r.text[offset+len(token):], []byte("=>"))
+}
+
+// isConstructor reports whether the word at an offset is the last of a function that is called as a constructor without arguments, whose place that of
+// JavaScriptCore is: `new function(){this.a=b}`.
+func (r *row) isConstructor(offset int) bool {
+	end := offset + len(r.token(offset))
+	r.want(offset-maxConstructor, end+1)
+	if end >= len(r.text) || r.text[end] != '}' {
+		return false
+	}
+	depth := 0
+	for i := offset - 1; i >= 0 && i > offset-maxConstructor; i-- {
+		switch r.text[i] {
+		case '}':
+			depth++
+		case '{':
+			if depth--; depth < 0 {
+				at := bytes.LastIndex(r.text[max(0, i-maxToken):i], []byte("function"))
+				return at >= 0 && bytes.HasSuffix(r.text[:max(0, i-maxToken)+at], []byte("new "))
+			}
+		}
+	}
+	return false
+}
+
+// maxConstructor bounds the code of a constructor that is looked at.
+const maxConstructor = 1 << 10
 
 // skipClosers returns the offset of the first byte from one on that closes nothing.
 func (r *row) skipClosers(at int) int {
@@ -504,10 +545,9 @@ func (r *row) skipClosers(at int) int {
 	return at
 }
 
-// closes has the place at a position be that of what ends there, if the source has that, too, and what follows. Where it was put in the place of its
+// closes has the place at a position be that of what ends at r.text[to], if the source has that, too, and what follows. Where it was put in the place of its
 // name, the end of it is elsewhere in the source than its call.
-func (c *code) closes(f *found, r *row, line, from, offset int) bool {
-	to := r.skipClosers(min(offset+1, len(r.text)))
+func (c *code) closes(f *found, r *row, line, from, offset, to int) bool {
 	after := r.token(to)
 	r.want(from, to)
 	all := r.text[from:to]
@@ -518,10 +558,14 @@ func (c *code) closes(f *found, r *row, line, from, offset int) bool {
 			after = []byte(word)
 		}
 	}
-	if of, _ := f.compared(f.index, slices.Concat(all, after)); of != agrees {
+	of, next := f.compared(f.index, slices.Concat(all, after))
+	if of != agrees || f.compare(f.index, r.text[from:offset+len(r.token(offset))]) != agrees {
 		return false
 	}
-	return f.compare(f.index, r.text[from:min(offset+1, len(r.text))]) == agrees
+	if len(after) > 0 && (after[0] == '(' || after[0] == '?') {
+		return next.line == f.word.line
+	}
+	return f.onOneLine(f.word)
 }
 
 // before reports whether a segment is of a place in the source before that of another one.
@@ -536,6 +580,13 @@ func (r *row) token(offset int) []byte {
 		r.want(offset, end+2)
 	}
 	return r.text[offset:min(max(end, offset+1), len(r.text))]
+}
+
+// isWord reports whether a word is at a place.
+func (c *code) isWord(line, column int) bool {
+	r, _ := c.row(line)
+	offset, ok := r.offset(column)
+	return ok && offset < len(r.text) && inWord(r.text[offset])
 }
 
 // maxToken bounds a word that is looked at.

@@ -197,7 +197,8 @@ func TestEndOfCallee(t *testing.T) {
 	}{
 		{"return new class{}(e)", "}(", "AACA,OAAO,IADP,MAAS,EACI", `class A {}\nreturn new A(e);`, 0},
 		{"return new class{}(e)", "}(", "AACA,OAAO,IAAI,MAAO,EAAE", `class A {}\nreturn new class {}(e);`, 2},
-		{"await f(e)", ")", "AAAA,MAAM,EACJ", `await f(\n  e,\n);`, 3},
+		{"await f(e)", ")", "AAAA,MAAM,EACJ", `await f(\n  e,\n);`, 0},
+		{"await f(e)", ")", "AAAA,OAAO,EAAE", `await f(e,);`, 1},
 		{"return(e=>f(e))(g)", "))(", "AACA,QADW,GAAO,EAAE,EACF", `const h = e => f(e);\nreturn h(g);`, 0},
 		{"return(e=>f(e))(g)", "))(", "AACA,QAAS,GAAK,EAAE,EAAI", `\nreturn (e => f(e))(g);`, 2},
 		{"function(e){return n}()", "n}(", "AAAA,YACC,OAAO,EACR", `function h(e) {\n return n}\nh()`, 0},

@@ -344,6 +344,111 @@ func (f *found) isBrace(s *segment) bool {
 	return ok && i >= 0 && i < len(w.text) && (w.text[i] == '{' || w.text[i] == '}')
 }
 
+// sound reports whether the source can have something of the code at the place of a segment: it has that line, something stands there, and that is not
+// the middle of a word, nor between statements if the code is a word. Where compilers add code of their own, some maps have its places as if they were
+// those of the source, or where the statement before ends, or its block begins.
+func (f *found) sound(word bool) bool {
+	at := &f.near[f.index]
+	if f.word != nil {
+		return true
+	}
+	w, offset, ok := f.source(at)
+	switch {
+	case !ok:
+		return true
+	case offset < 0 || !w.holdsPlace(offset, at.column) || word && w.isBetween(offset):
+		return false
+	}
+	wrong := 0
+	for i := max(0, f.index-close); i <= min(f.index+close, len(f.near)-1); i++ {
+		s := &f.near[i]
+		if s.generatedLine != at.generatedLine || s.source != at.source {
+			continue
+		}
+		if of, ok := w.ofLine(s.line); ok { // others would have to be read
+			if offset, ok = of.offset(s.column); !ok || !of.holdsPlace(offset, s.column) {
+				wrong++
+			}
+		}
+	}
+	return wrong <= close/2
+}
+
+// ofLine returns the same text as that around another line of it. ok is false if it does not have that line.
+func (w *window) ofLine(line int32) (of window, ok bool) {
+	of = *w
+	for of.line = line; line < w.line; line++ {
+		if of.at == 0 {
+			return of, false
+		}
+		of.at = strings.LastIndexByte(of.text[:of.at-1], '\n') + 1
+	}
+	for ; line > w.line; line-- {
+		n := strings.IndexByte(of.text[of.at:], '\n')
+		if n < 0 {
+			return of, false
+		}
+		of.at += n + 1
+	}
+	return of, true
+}
+
+// isBetween reports whether a block begins at an offset, or an expression or a statement ends there.
+func (w *window) isBetween(offset int) bool {
+	if offset >= len(w.text) {
+		return false
+	}
+	switch w.text[offset] {
+	case ')', ';':
+		return true
+	case '{':
+		before := strings.TrimRight(w.text[:offset], " \t\r\n")
+		for _, end := range [...]string{")", "=>", "try", "do", "else", "finally"} {
+			if strings.HasSuffix(before, end) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// holdsPlace reports whether something is at an offset, which is that column of its line.
+func (w *window) holdsPlace(offset int, column int32) bool {
+	rest, _, _ := strings.Cut(w.text[offset:], "\n")
+	switch {
+	case column == 0:
+		return true
+	case strings.TrimSpace(rest) == "":
+		return false
+	case !inWord(w.text[offset-1]) || !inWord(rest[0]) || strings.HasPrefix(rest, "${"):
+		return true
+	}
+	return len(rest) < 2 || !inWord(rest[1]) // swc and rolldown have the last letter of what stands in parentheses
+}
+
+// onOneLine reports whether what closes at a place of the source of the segment opens in the same line.
+func (f *found) onOneLine(at *position) bool {
+	s := f.near[f.index]
+	s.line, s.column = at.line, at.column
+	w, end, ok := f.source(&s)
+	if !ok || end < 0 || end >= len(w.text) {
+		return false
+	}
+	depth := 0
+	for i := end; i >= w.at; i-- {
+		switch w.text[i] {
+		case ')', ']', '}':
+			depth++
+		case '(', '[', '{':
+			depth--
+		}
+		if depth <= 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // hasWord reports whether the line of a segment in the source has a word.
 func (f *found) hasWord(s *segment, word string) bool {
 	w, _, ok := f.source(s)
