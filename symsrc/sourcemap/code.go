@@ -397,7 +397,7 @@ func (c *code) choose(f *found, line, column int) bool {
 	}
 	next, sure := f.next(line, column)
 	if sure {
-		return true
+		return from < offset || !f.isBackward(token)
 	}
 	r.want(from, offset)
 	if next >= 0 && string(token) == "(" && from < offset && callee(r.text, offset) < 0 && (r.text[offset-1] == ')' || r.text[offset-1] == '}') {
@@ -481,6 +481,20 @@ func (f *found) chooseAmong(r *row, from, offset int) bool {
 	return !several
 }
 
+// isBackward reports whether a place is that of the arguments of a call in a map without columns, which has them where the call begins, lines before
+// what is called ends.
+func (f *found) isBackward(token []byte) bool {
+	at := &f.near[f.index]
+	if at.column > 0 || string(token) != "(" {
+		return false
+	}
+	if f.index == 0 {
+		return true // what is before it is not near
+	}
+	before := &f.near[f.index-1]
+	return before.source == at.source && before.line > at.line
+}
+
 // maxTokens is how many words and signs of code tell segments of one column apart.
 const maxTokens = 3
 
@@ -522,6 +536,8 @@ func (r *row) isConstructor(offset int) bool {
 	depth := 0
 	for i := offset - 1; i >= 0 && i > offset-maxConstructor; i-- {
 		switch r.text[i] {
+		case '"', '\'', '`':
+			i = max(bytes.LastIndexByte(r.text[max(0, i-maxConstructor):i], r.text[i])+max(0, i-maxConstructor), 0)
 		case '}':
 			depth++
 		case '{':
@@ -582,11 +598,13 @@ func (r *row) token(offset int) []byte {
 	return r.text[offset:min(max(end, offset+1), len(r.text))]
 }
 
-// isWord reports whether a word is at a place.
-func (c *code) isWord(line, column int) bool {
+// byteAt returns the byte at a place, 0 at the end of a line.
+func (c *code) byteAt(line, column int) byte {
 	r, _ := c.row(line)
-	offset, ok := r.offset(column)
-	return ok && offset < len(r.text) && inWord(r.text[offset])
+	if offset, ok := r.offset(column); ok && offset < len(r.text) {
+		return r.text[offset]
+	}
+	return 0
 }
 
 // maxToken bounds a word that is looked at.

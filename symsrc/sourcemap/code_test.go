@@ -221,6 +221,40 @@ func TestEndOfCallee(t *testing.T) {
 	}
 }
 
+// TestUnsound has maps with places where the source has nothing that the code could be from, as those of code that compilers have added.
+func TestUnsound(t *testing.T) {
+	for _, c := range []struct {
+		code, place, mappings, content string
+		line                           int
+	}{
+		{"a();b(c)", "b(", "AAAA,IACA", `run();\nother();`, 2},
+		{"a();b(c)", "b(", "AAAA,IACA", `run();`, 0},                                             // no such line
+		{"a();b(c)", "b(", "AAAA,IACE", `run();\nother();`, 0},                                   // in a word
+		{"a();b(c)", "b(", "AAAA,IACQ", `run();\nother();`, 0},                                   // behind the end of the line
+		{"a();b(c)", "b(", "AAAA,IACI", `run();\ntry {\n  load();\n}`, 0},                        // a block begins
+		{"a();b(c)", "b(", "AAAA,IACE", `run();\nf({ b }.b(c));`, 2},                             // an object begins
+		{"a();b(c)", "b(", "AAAA,IAAK", `run();`, 0},                                             // a statement ends
+		{"a=e=>e()", "e=>", "AAAA,EACU", `run();\nconst f = e => e()`, 0},                        // a function begins
+		{"(function(e){a(e)})()", "()", "AAAA,kBAEA,CAFA", `(function (e) {\n  a(e);\n})();`, 0}, // the call begins two lines before
+		{"(new function(){this.a=b}).c", "b}", "AAAA,uBACC", `class K {\n a = b;\n}\nnew K().c`, 0},
+	} {
+		script := filepath.Join(t.TempDir(), "app.js")
+		for path, text := range map[string]string{script: c.code + "\n//# sourceMappingURL=app.js.map\n",
+			script + ".map": `{"version":3,"sources":["a.ts"],"sourcesContent":["` + c.content + `"],"names":[],"mappings":"` + c.mappings + `"}`} {
+			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		line := 0
+		if a := New(Options{}).Script(context.Background(), script).At(Pack(0, uint32(strings.Index(c.code, c.place)))); len(a.Frames) > 0 {
+			line = a.Frames[0].Line
+		}
+		if line != c.line {
+			t.Errorf("%s of %s: line %d, want %d", c.code, c.content, line, c.line)
+		}
+	}
+}
+
 // TestFunctionInPlaceOfName has a function in the place of its name, with a call whose argument the map has, as swc makes it of a function that
 // is called once: the place is that of the name in the call, if the function is the one of that name.
 func TestFunctionInPlaceOfName(t *testing.T) {

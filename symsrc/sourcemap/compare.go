@@ -347,7 +347,7 @@ func (f *found) isBrace(s *segment) bool {
 // sound reports whether the source can have something of the code at the place of a segment: it has that line, something stands there, and that is not
 // the middle of a word, nor between statements if the code is a word. Where compilers add code of their own, some maps have its places as if they were
 // those of the source, or where the statement before ends, or its block begins.
-func (f *found) sound(word bool) bool {
+func (f *found) sound(code byte) bool {
 	at := &f.near[f.index]
 	if f.word != nil {
 		return true
@@ -356,7 +356,7 @@ func (f *found) sound(word bool) bool {
 	switch {
 	case !ok:
 		return true
-	case offset < 0 || !w.holdsPlace(offset, at.column) || word && w.isBetween(offset):
+	case offset < 0 || !w.holdsPlace(offset, at.column) || w.isBetween(offset, code):
 		return false
 	}
 	wrong := 0
@@ -393,13 +393,15 @@ func (w *window) ofLine(line int32) (of window, ok bool) {
 	return of, true
 }
 
-// isBetween reports whether a block begins at an offset, or an expression or a statement ends there.
-func (w *window) isBetween(offset int) bool {
-	if offset >= len(w.text) {
+// isBetween reports whether a block begins at an offset, or an expression or a statement ends there, where the code has a word or a call.
+func (w *window) isBetween(offset int, code byte) bool {
+	if offset >= len(w.text) || !inWord(code) && code != '(' {
 		return false
 	}
 	switch w.text[offset] {
-	case ')', ';':
+	case ')':
+		return code != '('
+	case ';':
 		return true
 	case '{':
 		before := strings.TrimRight(w.text[:offset], " \t\r\n")
