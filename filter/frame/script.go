@@ -106,16 +106,15 @@ func (s *Search) scriptCall(line []byte, low, end int, f *Frame) bool {
 	if open <= low {
 		return false
 	}
-	word := low + s.lastIndex(line[low:open], javaAt)
-	start := word + len(javaAt)
+	word, start := s.lastAt(line, low, open-1)
 	if line[open-1] != ' ' {
-		if word < low || word > low && !startsWord(line, word) || start+1 >= open || line[start] != '.' {
+		if word < low || start+1 >= open || line[start] != '.' {
 			return false
 		}
 		f.call(line, word, span(start+1, open), open, end)
 		return true
 	}
-	if word < low || word > low && !startsWord(line, word) {
+	if word < low {
 		word = s.lineBegin(line, low, open)
 		if word == open && endsLineOrText(line, end+1) && bytes.ContainsAny(line[open:end], `/\`) { // a terminal was too narrow for the rest
 			f.Whole, f.Module = span(open, end+1), span(open+1, open+1)
@@ -144,6 +143,23 @@ func (f *Frame) call(line []byte, word int, name Span, open, end int) {
 	if scan.Has(line, open+1, addressAt) {
 		f.Module.Start += len(addressAt)
 	}
+}
+
+// lastAt returns where the last word `at` with something behind it begins before line[end], −1 for none, and where what is behind it does. The name
+// of a function may be or end in it: `at format (a.js:1:2)`, `at at [as b] (a.js:1:2)`.
+func (s *Search) lastAt(line []byte, low, end int) (word, start int) {
+	for end > low {
+		i := s.lastIndex(line[low:end], javaAt)
+		if i < 0 {
+			break
+		}
+		word, start = low+i, low+i+len(javaAt)
+		if (i == 0 || startsWord(line, word)) && !scan.Has(line, start, "[as ") {
+			return word, start
+		}
+		end = word + 1
+	}
+	return -1, -1
 }
 
 // lineBegin returns where the words begin of the line that goes on at line[at], which may be part of a text with escaped line breaks.

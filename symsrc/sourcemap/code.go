@@ -5,7 +5,9 @@ import (
 	"encoding/binary"
 	"math"
 	"os"
+	"slices"
 	"sort"
+	"strings"
 	"sync"
 	"unicode/utf8"
 
@@ -250,7 +252,7 @@ func inWord(b byte) bool { return wordBytes[b] }
 // has its own may be: where swc has dropped the braces of a block, that is where its end was. With the map of its own
 // source in it, swc's is less exact: that of a brace may be anywhere in the word.
 func (c *code) fits(f *found) bool {
-	wrong := 0
+	wrong, apart := 0, false
 	var r row
 	at, is, word := -1, false, -1
 	for i := range f.near {
@@ -268,13 +270,88 @@ func (c *code) fits(f *found) bool {
 		if within := ok && parts(r.text, offset); ok && !within {
 			word = offset
 		} else if !is || !ok || offset != word+1 && !f.isBrace(&f.near[i]) {
+			if within && f.apart(&r, i, word, offset) {
+				apart = true
+				continue
+			}
 			if wrong++; i >= f.index-close && i <= f.index+close {
 				return false
 			}
 		}
 	}
-	return wrong*maxWrong <= len(f.near)
+	return wrong*maxWrong <= len(f.near) && (!apart || c.agrees(f))
 }
+
+// apart reports whether the i-th segment is in the word that begins at an offset, and as far from one that begins there as in the source. With the map of
+// its own source in it, swc's has what stood at such a distance in that, whatever the code is: in `visit(a)` the `computed` of `o.computed(a)`.
+func (f *found) apart(r *row, i, word, offset int) bool {
+	if word < 0 || word > offset || offset-word > maxToken {
+		return false
+	}
+	r.want(word, offset)
+	if slices.ContainsFunc(r.text[word:offset], func(b byte) bool { return !inWord(b) }) {
+		return false
+	}
+	s := &f.near[i]
+	for k := i - 1; k >= 0 && f.near[k].generatedLine == s.generatedLine && int(s.generatedColumn-f.near[k].generatedColumn) <= offset-word; k-- {
+		of := &f.near[k]
+		if of.source == s.source && of.line == s.line && of.column < s.column && s.column-of.column == s.generatedColumn-of.generatedColumn {
+			return true
+		}
+	}
+	return false
+}
+
+// agrees reports whether the source has the code at the place, and near it at twice as many segments as not. Those of another build do not.
+func (c *code) agrees(f *found) bool {
+	if f.index < 0 {
+		return false
+	}
+	line, _ := f.generated(f.index)
+	r, ok := c.row(line)
+	if !ok {
+		return false
+	}
+	agree, differ, own := 0, 0, false
+	end := min(f.index+close, len(f.near)-1)
+	for i := max(0, f.index-close); i < end; {
+		n, column := f.generated(i)
+		next, to, ok := i+1, len(r.text), true
+		for ; next <= end; next++ {
+			if m, begin := f.generated(next); m != n {
+				break
+			} else if begin > column {
+				to, ok = r.offset(begin)
+				break
+			}
+		}
+		from, is := r.offset(column)
+		if n == line && ok && is && !parts(r.text, from) {
+			if parts(r.text, to) {
+				to = from + len(r.token(from))
+			}
+			r.want(from, to)
+			of := differs
+			for k := i; k < next && of != agrees; k++ {
+				if one, _ := f.compared(k, r.text[from:to]); one != differs {
+					of = one
+				}
+			}
+			switch of {
+			case agrees:
+				agree++
+				own = own || i <= f.index && f.index < next
+			case differs:
+				differ++
+			}
+		}
+		i = next
+	}
+	return own && agree >= minAgree && agree >= 2*differ
+}
+
+// minAgree is how many segments near a place must agree where some begin in the middle of a word.
+const minAgree = 4
 
 const (
 	// maxWrong is how many segments there must be for one that begins in the middle of a word: some may be in strings that were joined.
@@ -309,16 +386,18 @@ func (c *code) choose(f *found, line, column int) bool {
 			return false
 		}
 	}
-	if r.want(offset, offset+len(calledEnd)); bytes.HasPrefix(r.text[offset:], calledEnd) {
-		of, _ := f.compared(f.index, calledEnd)
-		return of == agrees
+	if r.beginsFunction(offset) {
+		return false
+	}
+	if to, is := r.endsCallee(offset); is || r.isConstructor(offset) {
+		return c.closes(f, &r, line, from, offset, to)
+	}
+	if !f.chooseAmong(&r, from, offset) {
+		return false
 	}
 	next, sure := f.next(line, column)
 	if sure {
-		if from == offset {
-			f.chooseAmong(token)
-		}
-		return true
+		return from < offset || !f.isBackward(token)
 	}
 	r.want(from, offset)
 	if next >= 0 && string(token) == "(" && from < offset && callee(r.text, offset) < 0 && (r.text[offset-1] == ')' || r.text[offset-1] == '}') {
@@ -356,29 +435,154 @@ func (c *code) choose(f *found, line, column int) bool {
 	return false
 }
 
-// chooseAmong has the place be of another segment that begins at the same column, if the source has there what the code has, and not at the first.
-func (f *found) chooseAmong(token []byte) {
-	first := &f.near[f.index]
-	same := func(i int) bool {
-		return i < len(f.near) && f.near[i].compare(first.generatedLine, first.generatedColumn) == 0
+// chooseAmong has the place be of the one whose source has the code, of several segments that begin at the same column. It returns false if they are
+// of several lines, and that does not tell. Where compilers drop a declaration, both it and what follows are there.
+func (f *found) chooseAmong(r *row, from, offset int) bool {
+	first := f.near[f.index]
+	all := f.near[f.index : f.index+1]
+	for end := f.index + 1; end < len(f.near) && f.near[end].compare(first.generatedLine, first.generatedColumn) == 0; end++ {
+		all = f.near[f.index : end+1]
 	}
-	if !same(f.index + 1) {
-		return
+	if len(all) == 1 {
+		return true
 	}
-	if of, _ := f.compared(f.index, token); of != differs {
-		return
-	}
-	for i := f.index + 1; same(i); i++ {
-		if of, _ := f.compared(i, token); of == agrees {
-			f.index = i
-			return
+	several := slices.ContainsFunc(all, func(s segment) bool { return s.source >= 0 && (s.source != first.source || s.line != first.line) })
+	to := offset
+	for range maxTokens {
+		r.want(to, to+1)
+		to += max(len(r.token(to)), 1)
+		if to >= len(r.text) {
+			break
 		}
 	}
+	to = min(to, len(r.text))
+	r.want(from, to)
+	code := r.text[from:to]
+	if i := bytes.IndexAny(code, quotes); i > 0 {
+		code = code[:i]
+	}
+	best, lines := -1, 0
+	for i := range all {
+		at := f.index + i
+		if of, _ := f.compared(at, code); of != agrees {
+			continue
+		}
+		if best < 0 || f.near[best].source != f.near[at].source || f.near[best].line != f.near[at].line {
+			lines++
+		}
+		if best < 0 {
+			best = at
+		}
+	}
+	if best >= 0 && lines == 1 {
+		f.index = best
+		return true
+	}
+	return !several
 }
 
-// calledEnd is where JavaScriptCore has the call of a class or of a function that stands there itself: `new class{…}(a)`. Where it was put in the
-// place of its name, the place is the end of that in the source.
-var calledEnd = []byte("}(")
+// isBackward reports whether a place is that of the arguments of a call in a map without columns, which has them where the call begins, lines before
+// what is called ends.
+func (f *found) isBackward(token []byte) bool {
+	at := &f.near[f.index]
+	if at.column > 0 || string(token) != "(" {
+		return false
+	}
+	if f.index == 0 {
+		return true // what is before it is not near
+	}
+	before := &f.near[f.index-1]
+	return before.source == at.source && before.line > at.line
+}
+
+// maxTokens is how many words and signs of code tell segments of one column apart.
+const maxTokens = 3
+
+// closers end what is called.
+const closers = ")]}"
+
+// endsCallee reports whether a place is where JavaScriptCore has the call of a function or a class that stands there itself, and what is called ends at
+// line[to]: that is what closes last in `(a=>b(a))(c)` and `new class{…}(a)`, or the last word, as in `function(a){return a}(b)` and `(a=>{b.c++})(d)`.
+func (r *row) endsCallee(offset int) (to int, is bool) {
+	if offset >= len(r.text) || strings.IndexByte(closers, r.text[offset]) >= 0 {
+		return r.skipClosers(offset), true
+	}
+	after := offset + len(r.token(offset))
+	r.want(after, after+2)
+	if rest := r.text[after:]; bytes.HasPrefix(rest, []byte("++")) || bytes.HasPrefix(rest, []byte("--")) {
+		after += 2
+	}
+	to = r.skipClosers(after)
+	r.want(to, to+len("?.("))
+	rest := r.text[to:]
+	return to, to > after && (bytes.HasPrefix(rest, []byte("(")) || bytes.HasPrefix(rest, []byte("?.(")))
+}
+
+// beginsFunction reports whether a function begins at a place, where nothing is called: JavaScriptCore has what has no place of its own there.
+func (r *row) beginsFunction(offset int) bool {
+	token := r.token(offset)
+	r.want(offset, offset+len(token)+len("=>"))
+	return string(token) == "function" || bytes.HasPrefix(r.text[offset+len(token):], []byte("=>"))
+}
+
+// isConstructor reports whether the word at an offset is the last of a function that is called as a constructor without arguments, whose place that of
+// JavaScriptCore is: `new function(){this.a=b}`.
+func (r *row) isConstructor(offset int) bool {
+	end := offset + len(r.token(offset))
+	r.want(offset-maxConstructor, end+1)
+	if end >= len(r.text) || r.text[end] != '}' {
+		return false
+	}
+	depth := 0
+	for i := offset - 1; i >= 0 && i > offset-maxConstructor; i-- {
+		switch r.text[i] {
+		case '"', '\'', '`':
+			i = max(bytes.LastIndexByte(r.text[max(0, i-maxConstructor):i], r.text[i])+max(0, i-maxConstructor), 0)
+		case '}':
+			depth++
+		case '{':
+			if depth--; depth < 0 {
+				at := bytes.LastIndex(r.text[max(0, i-maxToken):i], []byte("function"))
+				return at >= 0 && bytes.HasSuffix(r.text[:max(0, i-maxToken)+at], []byte("new "))
+			}
+		}
+	}
+	return false
+}
+
+// maxConstructor bounds the code of a constructor that is looked at.
+const maxConstructor = 1 << 10
+
+// skipClosers returns the offset of the first byte from one on that closes nothing.
+func (r *row) skipClosers(at int) int {
+	for r.want(at, at+1); at < len(r.text) && strings.IndexByte(closers, r.text[at]) >= 0; at++ {
+		r.want(at, at+2)
+	}
+	return at
+}
+
+// closes has the place at a position be that of what ends at r.text[to], if the source has that, too, and what follows. Where it was put in the place of its
+// name, the end of it is elsewhere in the source than its call.
+func (c *code) closes(f *found, r *row, line, from, offset, to int) bool {
+	after := r.token(to)
+	r.want(from, to)
+	all := r.text[from:to]
+	if to == len(r.text) {
+		if next, ok := c.row(line + 1); ok {
+			next.want(0, maxToken)
+			word, _ := nextToken(string(next.text[:min(len(next.text), maxToken)]))
+			after = []byte(word)
+		}
+	}
+	of, next := f.compared(f.index, slices.Concat(all, after))
+	if of != agrees || f.compare(f.index, r.text[from:offset+len(r.token(offset))]) != agrees {
+		return false
+	}
+	if len(after) > 0 && (after[0] == '(' || after[0] == '?') {
+		return next.line == f.word.line
+	}
+	return f.onOneLine(f.word)
+}
 
 // before reports whether a segment is of a place in the source before that of another one.
 func (s *segment) before(other *segment) bool {
@@ -392,6 +596,15 @@ func (r *row) token(offset int) []byte {
 		r.want(offset, end+2)
 	}
 	return r.text[offset:min(max(end, offset+1), len(r.text))]
+}
+
+// byteAt returns the byte at a place, 0 at the end of a line.
+func (c *code) byteAt(line, column int) byte {
+	r, _ := c.row(line)
+	if offset, ok := r.offset(column); ok && offset < len(r.text) {
+		return r.text[offset]
+	}
+	return 0
 }
 
 // maxToken bounds a word that is looked at.

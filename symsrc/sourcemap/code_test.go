@@ -126,7 +126,7 @@ func TestChoose(t *testing.T) {
 	}{
 		{"AAAA,EAAE,SACF,EAAE", "await c", 2, -1},      // b, 2, c, 3
 		{"AAAA,EAAE,SACF,EAAE", "c(3", 2, 0},           // its own
-		{"AAAA,EAAE,SACF,EAAE", ")", 1, 2},             // of the one before it
+		{"AAAA,EAAE,SACF,EAAE", ")", 0, 0},             // JavaScriptCore's end of what is called
 		{"AAAA,EAAE,SACF,EAAE", "await d", 0, 0},       // nothing is behind it
 		{"AAAA,EAAE,SACF,EAAE,WACF", "await d", 3, -1}, // 3 and d
 		{"AAAA,EAAE,SACF,EAAE,WACF", "x;", 0, 0},       // of neither 3 nor d
@@ -197,7 +197,12 @@ func TestEndOfCallee(t *testing.T) {
 	}{
 		{"return new class{}(e)", "}(", "AACA,OAAO,IADP,MAAS,EACI", `class A {}\nreturn new A(e);`, 0},
 		{"return new class{}(e)", "}(", "AACA,OAAO,IAAI,MAAO,EAAE", `class A {}\nreturn new class {}(e);`, 2},
-		{"await f(e)", ")", "AAAA,MAAM,EACJ", `await f(\n  e,\n);`, 3},
+		{"await f(e)", ")", "AAAA,MAAM,EACJ", `await f(\n  e,\n);`, 0},
+		{"await f(e)", ")", "AAAA,OAAO,EAAE", `await f(e,);`, 1},
+		{"return(e=>f(e))(g)", "))(", "AACA,QADW,GAAO,EAAE,EACF", `const h = e => f(e);\nreturn h(g);`, 0},
+		{"return(e=>f(e))(g)", "))(", "AACA,QAAS,GAAK,EAAE,EAAI", `\nreturn (e => f(e))(g);`, 2},
+		{"function(e){return n}()", "n}(", "AAAA,YACC,OAAO,EACR", `function h(e) {\n return n}\nh()`, 0},
+		{"function(e){return n}()", "n}(", "AACA,YAAc,OAAO", `\nfunction (e) {return n}()`, 2},
 	} {
 		script := filepath.Join(t.TempDir(), "app.js")
 		for path, text := range map[string]string{script: c.code + "\n//# sourceMappingURL=app.js.map\n",
@@ -212,6 +217,40 @@ func TestEndOfCallee(t *testing.T) {
 		}
 		if line != c.line {
 			t.Errorf("%s: line %d, want %d", c.code, line, c.line)
+		}
+	}
+}
+
+// TestUnsound has maps with places where the source has nothing that the code could be from, as those of code that compilers have added.
+func TestUnsound(t *testing.T) {
+	for _, c := range []struct {
+		code, place, mappings, content string
+		line                           int
+	}{
+		{"a();b(c)", "b(", "AAAA,IACA", `run();\nother();`, 2},
+		{"a();b(c)", "b(", "AAAA,IACA", `run();`, 0},                                             // no such line
+		{"a();b(c)", "b(", "AAAA,IACE", `run();\nother();`, 0},                                   // in a word
+		{"a();b(c)", "b(", "AAAA,IACQ", `run();\nother();`, 0},                                   // behind the end of the line
+		{"a();b(c)", "b(", "AAAA,IACI", `run();\ntry {\n  load();\n}`, 0},                        // a block begins
+		{"a();b(c)", "b(", "AAAA,IACE", `run();\nf({ b }.b(c));`, 2},                             // an object begins
+		{"a();b(c)", "b(", "AAAA,IAAK", `run();`, 0},                                             // a statement ends
+		{"a=e=>e()", "e=>", "AAAA,EACU", `run();\nconst f = e => e()`, 0},                        // a function begins
+		{"(function(e){a(e)})()", "()", "AAAA,kBAEA,CAFA", `(function (e) {\n  a(e);\n})();`, 0}, // the call begins two lines before
+		{"(new function(){this.a=b}).c", "b}", "AAAA,uBACC", `class K {\n a = b;\n}\nnew K().c`, 0},
+	} {
+		script := filepath.Join(t.TempDir(), "app.js")
+		for path, text := range map[string]string{script: c.code + "\n//# sourceMappingURL=app.js.map\n",
+			script + ".map": `{"version":3,"sources":["a.ts"],"sourcesContent":["` + c.content + `"],"names":[],"mappings":"` + c.mappings + `"}`} {
+			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		line := 0
+		if a := New(Options{}).Script(context.Background(), script).At(Pack(0, uint32(strings.Index(c.code, c.place)))); len(a.Frames) > 0 {
+			line = a.Frames[0].Line
+		}
+		if line != c.line {
+			t.Errorf("%s of %s: line %d, want %d", c.code, c.content, line, c.line)
 		}
 	}
 }

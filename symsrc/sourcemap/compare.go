@@ -298,18 +298,20 @@ func (f *found) compared(i int, code []byte) (of comparison, place position) {
 
 // compareTokens compares code with a source. If it agrees, last is where the last token of it is.
 func compareTokens(source, code string) (of comparison, last int) {
-	rest := source
+	rest, before := source, ""
 	for {
 		var a, b string
 		if b, code = nextToken(code); b == "" {
 			return agrees, last
 		}
-		for a, rest = nextToken(rest); a != b && (slices.Contains(dropped, a) || drops(a, b)); {
+		for a, rest = nextToken(rest); a != b && !(declares(a) && declares(b)) && (slices.Contains(dropped, a) || drops(a, b) || dropsName(before, a, b)); {
 			a, rest = nextToken(rest)
 		}
+		before = b
 		last = len(source) - len(rest) - len(a)
 		switch {
-		case strings.ContainsAny(b[:1], "\"'`"):
+		case declares(a) && declares(b): // a compiler may choose
+		case strings.ContainsAny(b[:1], quotes):
 			return unknown, 0 // minifiers join and cut strings
 		case a == "" || inWord(a[0]) != inWord(b[0]) || !inWord(a[0]) && a != b, inWord(a[0]) && a != b && (isKeyword(a) || isKeyword(b)):
 			return differs, 0
@@ -317,9 +319,20 @@ func compareTokens(source, code string) (of comparison, last int) {
 	}
 }
 
+// quotes begin strings.
+const quotes = "\"'`"
+
+// declares reports whether a word begins a declaration of variables.
+func declares(word string) bool { return word == "const" || word == "let" || word == "var" }
+
 // drops reports whether minifiers drop a sign before another one: a comma or a semicolon at the end of what is closed.
 func drops(sign, before string) bool {
 	return sign == "," && strings.Contains(")]}", before) || sign == ";" && before == "}"
+}
+
+// dropsName reports whether minifiers drop a word between two others: the name of a function or a class that stands where it is used.
+func dropsName(before, name, after string) bool {
+	return (before == "class" || before == "function") && name != "" && inWord(name[0]) && !isKeyword(name) && (!inWord(after[0]) || isKeyword(after))
 }
 
 // dropped are words of a source that minifiers drop: those before what is returned or declared, and before calls that make errors.
@@ -329,6 +342,113 @@ var dropped = []string{"const", "let", "new", "return", "var"}
 func (f *found) isBrace(s *segment) bool {
 	w, i, ok := f.source(s)
 	return ok && i >= 0 && i < len(w.text) && (w.text[i] == '{' || w.text[i] == '}')
+}
+
+// sound reports whether the source can have something of the code at the place of a segment: it has that line, something stands there, and that is not
+// the middle of a word, nor between statements if the code is a word. Where compilers add code of their own, some maps have its places as if they were
+// those of the source, or where the statement before ends, or its block begins.
+func (f *found) sound(code byte) bool {
+	at := &f.near[f.index]
+	if f.word != nil {
+		return true
+	}
+	w, offset, ok := f.source(at)
+	switch {
+	case !ok:
+		return true
+	case offset < 0 || !w.holdsPlace(offset, at.column) || w.isBetween(offset, code):
+		return false
+	}
+	wrong := 0
+	for i := max(0, f.index-close); i <= min(f.index+close, len(f.near)-1); i++ {
+		s := &f.near[i]
+		if s.generatedLine != at.generatedLine || s.source != at.source {
+			continue
+		}
+		if of, ok := w.ofLine(s.line); ok { // others would have to be read
+			if offset, ok = of.offset(s.column); !ok || !of.holdsPlace(offset, s.column) {
+				wrong++
+			}
+		}
+	}
+	return wrong <= close/2
+}
+
+// ofLine returns the same text as that around another line of it. ok is false if it does not have that line.
+func (w *window) ofLine(line int32) (of window, ok bool) {
+	of = *w
+	for of.line = line; line < w.line; line++ {
+		if of.at == 0 {
+			return of, false
+		}
+		of.at = strings.LastIndexByte(of.text[:of.at-1], '\n') + 1
+	}
+	for ; line > w.line; line-- {
+		n := strings.IndexByte(of.text[of.at:], '\n')
+		if n < 0 {
+			return of, false
+		}
+		of.at += n + 1
+	}
+	return of, true
+}
+
+// isBetween reports whether a block begins at an offset, or an expression or a statement ends there, where the code has a word or a call.
+func (w *window) isBetween(offset int, code byte) bool {
+	if offset >= len(w.text) || !inWord(code) && code != '(' {
+		return false
+	}
+	switch w.text[offset] {
+	case ')':
+		return code != '('
+	case ';':
+		return true
+	case '{':
+		before := strings.TrimRight(w.text[:offset], " \t\r\n")
+		for _, end := range [...]string{")", "=>", "try", "do", "else", "finally"} {
+			if strings.HasSuffix(before, end) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// holdsPlace reports whether something is at an offset, which is that column of its line.
+func (w *window) holdsPlace(offset int, column int32) bool {
+	rest, _, _ := strings.Cut(w.text[offset:], "\n")
+	switch {
+	case column == 0:
+		return true
+	case strings.TrimSpace(rest) == "":
+		return false
+	case !inWord(w.text[offset-1]) || !inWord(rest[0]) || strings.HasPrefix(rest, "${"):
+		return true
+	}
+	return len(rest) < 2 || !inWord(rest[1]) // swc and rolldown have the last letter of what stands in parentheses
+}
+
+// onOneLine reports whether what closes at a place of the source of the segment opens in the same line.
+func (f *found) onOneLine(at *position) bool {
+	s := f.near[f.index]
+	s.line, s.column = at.line, at.column
+	w, end, ok := f.source(&s)
+	if !ok || end < 0 || end >= len(w.text) {
+		return false
+	}
+	depth := 0
+	for i := end; i >= w.at; i-- {
+		switch w.text[i] {
+		case ')', ']', '}':
+			depth++
+		case '(', '[', '{':
+			depth--
+		}
+		if depth <= 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // hasWord reports whether the line of a segment in the source has a word.

@@ -1,0 +1,2 @@
+function load(n){return n.missing()}var count={n:0};function computed(n){return load(n)}function assigned(n){return load(n)}var optional=n=>(n=>load(n))?.(n);function field(n){return count.n++,new class{total=load(n);size=2}().total}function inner(n){return function(o=load(n),e=2){return o+e}()}var listed=n=>load(n),cases=[computed,assigned,optional,field,inner,listed];for(const n of cases)try{n(1)}catch(n){console.log(n.stack.replaceAll("file://","").replaceAll(process.cwd()+"/",""))}
+//# sourceMappingURL=swc.mjs.map
