@@ -20,6 +20,9 @@ func (f *Filter) KnownLines() (tails, whole int) {
 	return f.liner.known.tails.Len(), f.liner.known.frames.Len()
 }
 
+// KnownRead returns the number of frames that were kept to be printed anew.
+func (f *Filter) KnownRead() int { return f.liner.known.read }
+
 // KnownBehind is the same for lines behind the prefix of a logger.
 func (f *Filter) KnownBehind(dst, b []byte) ([]byte, int) {
 	return f.liner.known.behind(f.liner.splits, dst, b)

@@ -152,8 +152,10 @@ type Filter struct {
 	tracing   bool           // bpftrace has said that stacks may follow
 	dump      dump
 	asked     shownBy // of the last bt element
-	liner     liner
-	context   contextDump
+	// recalled is what is known of the frame that the segment at hand is, nil if it was read.
+	recalled *shownTail
+	liner    liner
+	context  contextDump
 	messages
 	// unidentified is set once an element has defined a module without a build ID.
 	unidentified bool

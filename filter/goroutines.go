@@ -16,6 +16,8 @@ type goroutines struct {
 	heldBack
 	f    *liner
 	read print.GoReader
+	// clear is how many bytes of the log that come next have no line that begins a goroutine.
+	clear int
 }
 
 // newGoroutines returns one around a filter, whose lines go to another Liner.
@@ -64,6 +66,7 @@ func (g *goroutines) Lines(ctx context.Context, dst, b []byte) (out []byte, n in
 	}
 	dst, held := g.line(ctx, dst, b[:n])
 	if held {
+		g.pass(n)
 		return dst, n
 	}
 	// The other Liner may take more lines than one, and looks ahead.
@@ -71,7 +74,25 @@ func (g *goroutines) Lines(ctx context.Context, dst, b []byte) (out []byte, n in
 		b = b[:max(n, bytes.LastIndexByte(b[:n+goAhead], '\n')+1)]
 	}
 	rest := goSearch{lines: b}
-	return g.to.Lines(ctx, dst, b[:rest.head(n)])
+	g.clear = rest.head(max(n, min(g.clear, len(b))))
+	out, n = g.to.Lines(ctx, dst, b[:g.clear])
+	g.pass(n)
+	return out, n
+}
+
+// pass notes that some bytes of the log have passed.
+func (g *goroutines) pass(n int) { g.clear = max(0, g.clear-n) }
+
+// Part passes a piece of a line on.
+func (g *goroutines) Part(dst, text []byte, first, last bool) (out []byte, same bool) {
+	g.clear = 0
+	return g.heldBack.Part(dst, text, first, last)
+}
+
+// Torn passes the beginning of a line on.
+func (g *goroutines) Torn(ctx context.Context, dst, begin []byte, waited time.Duration) (out []byte, more time.Duration) {
+	g.clear = 0
+	return g.heldBack.Torn(ctx, dst, begin, waited)
 }
 
 // line holds a line back if it is of a goroutine. One that has ended leaves before it, or with it.
@@ -103,6 +124,7 @@ func (g *goroutines) begins(line []byte) bool {
 
 // Skip looks for goroutines among lines that mean nothing to others.
 func (g *goroutines) Skip(dst, lines []byte) (out []byte, same bool) {
+	g.pass(len(lines))
 	search := goSearch{lines: lines}
 	if !g.holding() && search.head(0) == len(lines) {
 		return g.to.Skip(dst, lines)

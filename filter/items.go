@@ -39,7 +39,11 @@ func (f *Filter) resolveFrame(ctx context.Context, t *resolve.Thread, l *parse.L
 		it.Name = f.original.thrown
 		return
 	}
-	if it.Answer = f.javaAnswer(t, fr); it.Answer != nil {
+	if is := f.recalled; is != nil {
+		it.Answer = is.kept.Answer()
+		f.resolver.Counts.Again(is.outcome, it.Answer)
+		t.Again(f.line, fr.Number, &is.kept)
+	} else if it.Answer = f.javaAnswer(t, fr); it.Answer != nil {
 		f.resolver.Counts.Count(fr, it.Answer)
 	} else {
 		it.Answer = f.resolver.ResolveFrame(ctx, t, f.line, l.Text, fr)

@@ -6,6 +6,7 @@ import (
 	"math"
 	"strconv"
 	"unicode/utf8"
+	"unsafe"
 
 	"qss-filter/ctxstate"
 	"qss-filter/filter/frame"
@@ -17,6 +18,7 @@ import (
 	"qss-filter/filter/scan"
 	"qss-filter/filter/stream"
 	"qss-filter/markup"
+	"qss-filter/sgr"
 )
 
 // known is what a filter knows of lines that it has seen. Only the lines that are not known go to Filter.Line.
@@ -30,8 +32,13 @@ type known struct {
 	block    contextBlock
 	// last is where the last line begins that run has handled.
 	last int
-	// off is set if every line is to be looked at in full: by options, after a panic, and where a test compares.
+	// printed is set if known lines are printed anew: by the options more than their bytes counts, for a stack that is held back or an observer.
+	// What it took to read and to resolve them is saved then.
+	printed bool
+	// off is set if every line is to be looked at in full: after a panic, and where a test compares.
 	off bool
+	// read is how many frames are kept that are printed anew.
+	read int
 }
 
 // contextFields is what a context element says that was seen before.
@@ -52,16 +59,16 @@ type shownBy struct {
 // init makes it that of a liner.
 func (k *known) init(f *liner) {
 	k.f = f
-	k.off = f.opt.Dedupe || f.brief != nil || f.only != nil || f.eachCounts() || f.opt.Style != print.Annotate
+	k.printed = f.opt.Dedupe || f.brief != nil || f.eachCounts() || f.opt.Style != print.Annotate
 	k.elements.Init()
 	k.frames.Init()
 	k.tails.Init()
-	k.heads = nil
+	k.heads, k.read = nil, 0
 }
 
 // footprint returns about how many bytes of memory it takes.
 func (k *known) footprint() int {
-	return k.elements.Footprint() + k.frames.Footprint() + k.tails.Footprint()
+	return k.elements.Footprint() + k.frames.Footprint() + k.tails.Footprint() + min(k.read, k.tails.Most())*int(unsafe.Sizeof(readFrame{}))
 }
 
 // lineKind is what a line may be that is known.
@@ -76,6 +83,7 @@ const (
 // kind returns what the first line of b may be.
 func (k *known) kind(b []byte) lineKind {
 	switch {
+	case k.printed:
 	case b[0] == ' ' || b[0] == '#':
 		if k.takesText() {
 			return textLine
@@ -91,7 +99,7 @@ func (k *known) kind(b []byte) lineKind {
 // takes reports whether the line at hand may be known.
 func (k *known) takes() bool {
 	f := k.f
-	return !k.off && !f.dump.open && !f.parser.Long && !f.parser.InXML() && (f.opt.Palette == nil || f.text.Color.Plain())
+	return !k.off && !f.dump.open && !f.parser.Long && !f.parser.InXML() && (f.opt.Palette == nil || f.text.Color.Untouched())
 }
 
 // takesText reports whether the line at hand may be a frame as text that is known.
@@ -103,8 +111,9 @@ func (k *known) takesText() bool {
 func (k *known) line(ctx context.Context, dst, line []byte) []byte {
 	switch k.kind(line) {
 	case textLine:
-		if t, ok := readTextFrame(line, 0); ok {
-			return k.learnText(dst, k.f.resolver.Processes.Unnamed, &t, func(dst []byte) []byte { return k.f.Line(ctx, dst, line) })
+		of := k.f.resolver.Processes.Unnamed
+		if t, ok := readTextFrame(line, 0); ok && k.tail(of, &t, k.f.line+1) == nil {
+			return k.learnText(dst, of, &t, func(dst []byte) []byte { return k.f.Line(ctx, dst, line) })
 		}
 	case markupLine:
 		if bytes.HasPrefix(line, linecache.BTStart) && isElement(line) {
@@ -176,7 +185,8 @@ func (k *known) frame(dst []byte, t *resolve.Thread, b []byte) (used int, out []
 	if f.objects != nil {
 		dst = record.AppendNumber(dst, f.objects.Number(f.line))
 	}
-	return len(line), append(f.text.Fold.Flush(dst), s.Text()...)
+	f.only.begin(dst)
+	return len(line), f.only.end(append(f.text.Fold.Flush(dst), s.Text()...))
 }
 
 // learnFrame appends what becomes of a bt element that is alone on its line and not known.
@@ -187,11 +197,13 @@ func (k *known) learnFrame(ctx context.Context, dst, line []byte) []byte {
 	dst = f.text.Fold.Flush(dst)
 	before, rescued := len(dst), f.rescued
 	f.asked = shownBy{}
-	if dst = f.Line(ctx, dst, line); f.objects != nil {
+	dst = f.Line(ctx, dst, line)
+	if f.objects != nil {
 		before = len(dst) - len(record.CutNumber(dst[before:]))
 	}
+	before = f.only.begun(before)
 	a := f.asked.kept.Answer()
-	if k.frames.Settled(generation) && again && a != nil && a.Module != nil && rescued == f.rescued && !print.Awaited(a) && !a.Assumed() &&
+	if f.only.writes() && k.frames.Settled(generation) && again && a != nil && a.Module != nil && rescued == f.rescued && !print.Awaited(a) && !a.Assumed() &&
 		len(dst)-before <= linecache.MaxText && len(line) <= linecache.MaxLine {
 		k.frames.Keep(s, line, dst[before:], generation, f.asked)
 	}
@@ -396,6 +408,8 @@ type shownTail struct {
 	identified bool
 	// plain is set if nothing but the frame means anything in the tail, and it has a build ID.
 	plain bool
+	// read is the frame as it was read, if it is printed anew.
+	read *readFrame
 	// dated is set if the time at which the line was written decides how it is marked. Behind a logger's prefix that is another for each line.
 	dated bool
 }
@@ -455,14 +469,15 @@ func (k *known) text(dst, b []byte) (out []byte, n int) {
 			break
 		}
 		s := k.tail(t, &line, f.line+1)
-		if s == nil {
+		if s == nil || s.By.read != nil {
 			break
 		}
 		if n > 0 {
 			f.reach(dst, n)
 		}
 		f.line++
-		dst = k.again(dst, t, &line, s)
+		f.only.begin(dst)
+		dst = f.only.end(k.again(dst, t, &line, s))
 		f.resolver.Processes.Handled(t)
 		k.last = n
 		n += len(line.line)
@@ -494,15 +509,39 @@ func (k *known) again(dst []byte, t *resolve.Thread, line *textFrame, s *linecac
 	f.resolver.Counts.Again(s.By.outcome, s.By.kept.Answer())
 	t.Again(f.line, line.number, &s.By.kept)
 	t.Stack.Insert(s.By.kept.Inserted())
+	if f.only != nil {
+		f.only.holds = true
+	}
 	return dst
 }
 
-// prefixed returns the frame that the line at hand has after the prefix of a logger, which names its thread. ok is false for other lines.
-func (k *known) prefixed(l *parse.Line, line []byte) (t textFrame, ok bool) {
-	if l.Start == 0 || l.Inside || l.Split() || l.End < len(l.Body) || k.f.objects != nil || !k.takesText() {
+// frameOf returns the frame that the line at hand is, maybe behind the prefix of a logger, which names its thread. ok is false for lines that
+// are not known.
+func (k *known) frameOf(l *parse.Line, line []byte) (t textFrame, ok bool) {
+	if l.Inside || l.Split() || l.End < len(l.Body) || l.Start == 0 && !k.printed && k.read == 0 || !k.takesText() ||
+		k.f.opt.Palette != nil && bytes.IndexByte(l.Body[:l.Start], 0x1b) >= 0 {
 		return t, false
 	}
 	return readTextFrame(line, l.Start)
+}
+
+// segment appends what becomes of the line at hand of t, a frame. look does what is to be done if it is not known.
+func (k *known) segment(dst []byte, t *resolve.Thread, l *parse.Line, line *textFrame, look func(dst []byte) []byte) []byte {
+	f := k.f
+	s := k.tail(t, line, f.line)
+	switch {
+	case s != nil && s.By.read != nil:
+		f.parser.Elements, f.parser.Frames = f.parser.Elements[:0], append(f.parser.Frames[:0], s.By.read.Frame)
+		line.move(s.By.read, &f.parser.Frames[0])
+		f.recalled = &s.By
+		return look(dst)
+	case !line.behind && !k.printed: // it is known as a whole, or learned
+		return look(dst)
+	case s != nil && f.objects == nil:
+		k.learnHead(t, l, &s.By)
+		return k.again(dst, t, line, s)
+	}
+	return k.learnText(dst, t, line, look)
 }
 
 // learnText appends what becomes of the line at hand of t, a frame whose tail is not known: what look appends.
@@ -513,10 +552,12 @@ func (k *known) learnText(dst []byte, t *resolve.Thread, line *textFrame, look f
 		return look(dst)
 	}
 	f.resolver.Asked = resolve.Asked{}
-	dst = f.text.Fold.Flush(dst)
+	if !k.printed {
+		dst = f.text.Fold.Flush(dst)
+	}
 	before := len(dst)
 	dst = look(dst)
-	if by, became, ok := k.learn(t, line, dst[before:]); ok {
+	if by, became, ok := k.learn(t, line, dst[min(f.only.begun(before), len(dst)):]); ok {
 		k.tails.Keep(s, line.tail(), became, 1, by)
 	}
 	return dst
@@ -525,11 +566,13 @@ func (k *known) learnText(dst []byte, t *resolve.Thread, line *textFrame, look f
 // write writes the lines of a frame's functions, of which all but their begins is known.
 func (t *textFrame) write(dst, known []byte, n uint64) []byte {
 	for len(known) > 0 {
-		end := bytes.IndexByte(known, '\n') + 1
+		address := 1 + int(known[0])
+		end := address + bytes.IndexByte(known[address:], '\n') + 1
 		dst = append(dst, t.line[:t.numStart]...)
 		dst = strconv.AppendUint(dst, n, 10)
+		dst = append(dst, known[1:address]...)
 		dst = append(dst, t.line[t.numEnd:t.addrEnd]...)
-		dst = append(dst, known[:end]...)
+		dst = append(dst, known[address:end]...)
 		known, n = known[end:], n+1
 	}
 	return dst
@@ -539,7 +582,7 @@ func (t *textFrame) write(dst, known []byte, n uint64) []byte {
 func (k *known) learn(of *resolve.Thread, t *textFrame, became []byte) (by shownTail, known []byte, ok bool) {
 	f := k.f
 	q := &f.resolver.Asked
-	if !q.Plain || print.Awaited(q.Answer) || q.Answer.Assumed() || len(f.parser.Frames) != 1 || len(became) > linecache.MaxText || bytes.ContainsAny(t.line, "|\t\r\x1b") {
+	if !q.Plain || !f.only.writes() || print.Awaited(q.Answer) || q.Answer.Assumed() || len(f.parser.Frames) != 1 || bytes.ContainsAny(t.line, "|\t\r\x1b") {
 		return by, nil, false
 	}
 	by = shownTail{dependency: dependsOn(of, q.Answer, q.Rule), digits: t.digits, outcome: resolve.OutcomeOf(&f.parser.Frames[0], q.Answer),
@@ -548,15 +591,60 @@ func (k *known) learn(of *resolve.Thread, t *textFrame, became []byte) (by shown
 	if by.dated && t.behind {
 		return by, nil, false
 	}
-	if f.objects != nil {
+	switch {
+	case k.printed, f.objects != nil && t.behind, len(became) > linecache.MaxText:
+	case f.objects != nil:
 		known, by.object, ok = k.learnObject(t, became)
-	} else {
+	default:
 		known, ok = t.learnTail(became, max(1, len(q.Answer.Frames)))
+	}
+	if !ok {
+		by.read, known = t.learnRead(&f.parser.Frames[0]), nil
+		if ok = by.read != nil; ok {
+			k.read++
+		}
 	}
 	return by, known, ok
 }
 
-// learnTail returns what of the lines that a frame of so many functions became follows its address.
+// readFrame is a frame as it was read on a line, on which its address ended there.
+type readFrame struct {
+	parse.Frame
+	addrEnd int
+}
+
+// learnRead returns the frame of the line, if it can be moved to another one with the same tail.
+func (t *textFrame) learnRead(fr *parse.Frame) *readFrame {
+	if !t.places(fr) || !frame.Candidate(t.tail(), false, false) {
+		return nil
+	}
+	for _, at := range fr.Spans() {
+		if *at != (frame.Span{}) && at.Start < t.addrEnd && at != &fr.Whole && at != &fr.Num && at != &fr.Addr {
+			return nil
+		}
+	}
+	return &readFrame{*fr, t.addrEnd}
+}
+
+// places reports whether a frame has its number and its address where the line has them.
+func (t *textFrame) places(fr *parse.Frame) bool {
+	return fr.Num == frame.Span{Start: t.numStart, End: t.numEnd} && fr.Addr == frame.Span{Start: t.address(), End: t.addrEnd} && fr.Whole.Start == t.numStart-1
+}
+
+// move makes fr, a copy of a frame that was read, the frame of the line.
+func (t *textFrame) move(was *readFrame, fr *parse.Frame) {
+	fr.Number = t.number
+	for _, at := range fr.Spans() {
+		if *at != (frame.Span{}) {
+			at.Start, at.End = at.Start+t.addrEnd-was.addrEnd, at.End+t.addrEnd-was.addrEnd
+		}
+	}
+	fr.Whole.Start, fr.Num = t.numStart-1, frame.Span{Start: t.numStart, End: t.numEnd}
+	fr.ReadTexts(t.line)
+}
+
+// learnTail returns what is known of the lines that a frame of so many functions became: of each the color of its address, after the length of
+// that, and what follows the address.
 func (t *textFrame) learnTail(became []byte, functions int) (known []byte, ok bool) {
 	var n uint64
 	for i := range functions {
@@ -567,13 +655,13 @@ func (t *textFrame) learnTail(became []byte, functions int) (known []byte, ok bo
 			width++
 		}
 		number, fits := scan.Number(rest[:width], 10)
-		rest, same := bytes.CutPrefix(rest[width:], t.line[t.numEnd:t.addrEnd])
+		color, rest, same := bytes.Cut(rest[width:], t.line[t.numEnd:t.addrEnd])
 		end := bytes.IndexByte(rest, '\n') + 1
-		if !found || !fits || !same || end == 0 || i > 0 && number != n+1 {
+		if !found || !fits || !same || len(color) > math.MaxUint8 || len(sgr.Uncolored(nil, color)) > 0 || end == 0 || i > 0 && number != n+1 {
 			return nil, false
 		}
 		n = number
-		known, became = append(known, rest[:end]...), rest[end:]
+		known, became = append(append(append(known, byte(len(color))), color...), rest[:end]...), rest[end:]
 	}
 	return known, len(became) == 0
 }
@@ -614,8 +702,7 @@ func (t *textFrame) writeObject(dst, known []byte, at *objectCuts, line int) []b
 func (k *known) learnObject(t *textFrame, became []byte) (known []byte, at objectCuts, ok bool) {
 	f := k.f
 	l, fr := &f.objects.Line, &f.parser.Frames[0]
-	number, address := frame.Span{Start: t.numStart, End: t.numEnd}, frame.Span{Start: t.address(), End: t.addrEnd}
-	if fr.Num != number || fr.Addr != address || fr.Whole.Start != t.numStart-1 || l.Process != f.resolver.Processes.Unnamed.Key ||
+	if !t.places(fr) || l.Process != f.resolver.Processes.Unnamed.Key ||
 		!utf8.Valid(t.line) { // whose bytes stand beside the text, as base64
 		return nil, at, false
 	}

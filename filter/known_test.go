@@ -40,6 +40,7 @@ func TestKnownLinesRandom(t *testing.T) {
 		if r.One(3) {
 			o.Palette = sgr.NewPalette(true)
 		}
+		o.OnlyStacks = r.One(5)
 		want := tell(t, o, func(f *filter.Filter, out *strings.Builder) {
 			for line := range strings.Lines(log) {
 				out.Write(f.Line(context.Background(), nil, []byte(line)))

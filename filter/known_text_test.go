@@ -10,6 +10,7 @@ import (
 	"qss-filter/filter"
 	"qss-filter/filter/filtertest"
 	"qss-filter/filter/print"
+	"qss-filter/filter/print/jsonl"
 	"qss-filter/filter/resolve"
 	"qss-filter/sgr"
 )
@@ -56,24 +57,54 @@ func stackLog(r *rand.Rand, n int, tails []string) string {
 	return log.String()
 }
 
+// withPrinters returns options with others, of what may stand between a known line and the output, that a number selects.
+// What observers are told goes to seen.
+func withPrinters(o filter.Options, by uint64, seen *[]string) filter.Options {
+	r := rand.New(rand.NewPCG(by, 17))
+	one := func(n int) bool { return r.IntN(n) == 0 }
+	o.Dedupe, o.OnlyStacks, o.Below, o.Count = one(9), one(6), one(2), one(4)
+	if one(3) {
+		o.Palette = sgr.NewPalette(true)
+		_ = o.Links.Set([]string{"none", "file"}[r.IntN(2)])
+	}
+	if one(5) {
+		o.Screen = &print.Screen{Columns: 80}
+	}
+	if one(9) {
+		o.JSON = &jsonl.Options{}
+	}
+	if one(5) {
+		o.Observe = func(of *print.Observation) {
+			is := *of
+			is.Thread, is.Files = nil, nil
+			*seen = append(*seen, fmt.Sprintf("%+v", is))
+			of.Apart, of.Below = of.Line%2 == 0, [][]byte{of.Rest}
+		}
+	}
+	if one(9) {
+		o.Read = func(first int, lines []byte) { *seen = append(*seen, fmt.Sprintf("%d: %q", first, lines)) }
+	}
+	return o
+}
+
 // TestKnownText holds that frames with a known tail become what they become when they are looked at in full, with the same
 // messages and counts.
 func TestKnownText(t *testing.T) {
+	read := 0
 	for seed := range uint64(600) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		log := stackLog(r, 120, textTails)
 		o := filter.Options{Symbols: &symbols{}, Renumber: print.Renumber(r.IntN(2) * r.IntN(3)), Adjust: resolve.Adjust(r.IntN(2) * r.IntN(3)), StripSGR: r.IntN(4) == 0, Explain: r.IntN(4) == 0,
-			Style: print.Style(r.IntN(2) * r.IntN(3)), Dedupe: r.IntN(9) == 0}
-		if r.IntN(3) == 0 {
-			o.Palette = sgr.NewPalette(true)
-		}
+			Style: print.Style(r.IntN(2) * r.IntN(3))}
 		filtered := func(known bool) string {
-			return tell(t, o, func(f *filter.Filter, out *strings.Builder) {
+			var seen []string
+			return tell(t, withPrinters(o, seed, &seen), func(f *filter.Filter, out *strings.Builder) {
 				f.FullLook(!known)
 				if err := f.Run(context.Background(), strings.NewReader(log), out); err != nil {
 					t.Fatal(err)
 				}
-			})
+				read += f.KnownRead()
+			}) + strings.Join(seen, "\n")
 		}
 		if got, want := filtered(true), filtered(false); got != want {
 			i := 0
@@ -82,6 +113,9 @@ func TestKnownText(t *testing.T) {
 			}
 			t.Fatalf("seed %d: got %q\nwant %q", seed, filtertest.Cut(got[max(0, i-200):]), filtertest.Cut(want[max(0, i-200):]))
 		}
+	}
+	if read < 300 {
+		t.Errorf("only %d frames were kept to be printed anew", read)
 	}
 }
 

@@ -87,7 +87,7 @@ func (k *known) behind(h *splits, dst, b []byte) (out []byte, n int) {
 			break
 		}
 		s := k.tail(t, &line, f.line+1)
-		if s == nil || !s.By.plain || !h.passes(line.line, &is.head.Prefix, f.line+1) {
+		if s == nil || !s.By.plain || s.By.read != nil || !h.passes(line.line, &is.head.Prefix, f.line+1) {
 			break
 		}
 		if n > 0 {
@@ -97,7 +97,8 @@ func (k *known) behind(h *splits, dst, b []byte) (out []byte, n int) {
 		by := line.line[:is.head.Prefix.Start]
 		f.resolver.Prefetch.Expect(t)
 		f.resolver.Begin(by)
-		dst = k.again(dst, t, &line, s)
+		f.only.begin(dst)
+		dst = f.only.end(k.again(dst, t, &line, s))
 		t.Wrote(by, f.line)
 		f.resolver.Processes.Handled(t)
 		k.last = n

@@ -56,20 +56,18 @@ func (f *Filter) Line(ctx context.Context, dst, line []byte) (out []byte) {
 
 // segment appends what becomes of a segment of a line.
 func (f *Filter) segment(ctx context.Context, dst []byte, t *resolve.Thread, l *parse.Line, line []byte) []byte {
+	f.recalled = nil
 	look := func(dst []byte) []byte {
-		f.read(ctx, t, l)
+		if f.recalled == nil {
+			f.read(ctx, t, l)
+		}
 		return f.print(ctx, dst, t, l)
 	}
 	k := &f.liner.known
-	tail, ok := k.prefixed(l, line)
-	if !ok {
-		return look(dst)
+	if known, ok := k.frameOf(l, line); ok {
+		return k.segment(dst, t, l, &known, look)
 	}
-	if s := k.tail(t, &tail, f.line); s != nil {
-		k.learnHead(t, l, &s.By)
-		return k.again(dst, t, &tail, s)
-	}
-	return k.learnText(dst, t, &tail, look)
+	return look(dst)
 }
 
 // readLine begins to read a line of that number, which may be one part of several.
@@ -284,7 +282,7 @@ func (f *Filter) print(ctx context.Context, dst []byte, t *resolve.Thread, l *pa
 
 // meant reports whether the frames of a segment mean anything to the output. Others are only counted.
 func (f *Filter) meant(t *resolve.Thread, l *parse.Line) bool {
-	return f.objects != nil || !f.observed() || len(f.parser.Frames) == 0 || f.parser.Frames[0].OfJava() || f.parser.Frames[0].Space == symsrc.InScript || frame.Candidate(l.Text, t.Stack.Shift > 0, f.shown())
+	return f.recalled != nil || f.objects != nil || !f.observed() || len(f.parser.Frames) == 0 || f.parser.Frames[0].OfJava() || f.parser.Frames[0].Space == symsrc.InScript || frame.Candidate(l.Text, t.Stack.Shift > 0, f.shown())
 }
 
 // alone returns the index of the element or frame whose line the segment is, -1 if it is none's.

@@ -25,6 +25,32 @@ func (o *onlyStacks) Begin(dst []byte, number int, line []byte) []byte {
 	return o.Printer.Begin(dst, number, line)
 }
 
+// begin begins a known line, which has something. Where all lines are written it does nothing, as all below.
+func (o *onlyStacks) begin(dst []byte) {
+	if o != nil {
+		o.start, o.holds = len(dst), true
+	}
+}
+
+// end ends a known line.
+func (o *onlyStacks) end(dst []byte) []byte {
+	if o == nil {
+		return dst
+	}
+	return o.End(dst)
+}
+
+// begun returns where the output of the line at hand begins, which would be there if all lines were written.
+func (o *onlyStacks) begun(there int) int {
+	if o == nil {
+		return there
+	}
+	return o.start
+}
+
+// writes reports whether the line at hand is written.
+func (o *onlyStacks) writes() bool { return o == nil || o.holds }
+
 // Items notes that the line has something.
 func (o *onlyStacks) Items(ctx context.Context, dst []byte, t *resolve.Thread, s parse.Segment, items []print.Item, alone int) []byte {
 	o.holds = true
@@ -46,6 +72,7 @@ func (o *onlyStacks) End(dst []byte) []byte {
 	}
 	if o.wrote && o.gap {
 		dst = slices.Insert(dst, o.start, '\n')
+		o.start++
 	}
 	o.wrote, o.gap = true, false
 	return dst

@@ -270,6 +270,9 @@ func (s *Outputs[T]) Settled(generation uint64) bool {
 	return s.lines > 16
 }
 
+// Most returns how many entries the table has room for.
+func (s *Outputs[T]) Most() int { return ways * len(s.sets) }
+
 // Len returns the number of entries.
 func (s *Outputs[T]) Len() (n int) {
 	for i := range s.sets {

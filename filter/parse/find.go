@@ -28,11 +28,10 @@ func (p *Parser) ReadFrames(s Segment, renumbering, absolutes bool) (complete bo
 	is := p.found.read(&p.search, p.Ahead, plain[:p.plainOf(s.End, len(plain), plain, moved)], p.plainOf(s.Start, 0, plain, moved))
 	for i := range is.frames {
 		fr := &is.frames[i]
-		found := Frame{*fr, fr.Module.Of(plain), fr.BuildID.Of(plain), fr.Member.Of(plain), fr.Symbol.Of(plain),
-			hintOf(fr).Of(plain)}
+		found := Frame{Frame: *fr}
+		found.ReadTexts(plain)
 		if moved {
-			for _, span := range []*frame.Span{&found.Whole, &found.Num, &found.Addr, &found.Gap, &found.Module, &found.Off,
-				&found.BuildID, &found.Member, &found.Symbol, &found.Func, &found.Source} {
+			for _, span := range found.Spans() {
 				*span = p.unstrip(s, *span)
 			}
 			if found.Gap.Start > found.Whole.End { // an answer at the frame's end takes the frame's color
@@ -48,6 +47,17 @@ func (p *Parser) ReadFrames(s Segment, renumbering, absolutes bool) (complete bo
 		p.Frames = append(p.Frames, found)
 	}
 	return !is.spent
+}
+
+// ReadTexts sets the texts of a frame to those that its spans have in a text without escapes.
+func (fr *Frame) ReadTexts(plain []byte) {
+	fr.ModuleText, fr.BuildIDText, fr.MemberText, fr.SymbolText = fr.Module.Of(plain), fr.BuildID.Of(plain), fr.Member.Of(plain), fr.Symbol.Of(plain)
+	fr.HintText = hintOf(&fr.Frame).Of(plain)
+}
+
+// Spans returns all spans of a frame.
+func (fr *Frame) Spans() [12]*frame.Span {
+	return [...]*frame.Span{&fr.Whole, &fr.Num, &fr.Addr, &fr.Gap, &fr.Hint, &fr.Module, &fr.Off, &fr.BuildID, &fr.Member, &fr.Symbol, &fr.Func, &fr.Source}
 }
 
 // begun lets a frame that began in an earlier part of its line be answered in this one: after the frame, if the place for the answer has left.

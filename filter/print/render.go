@@ -403,3 +403,6 @@ type ink struct {
 	sgr.State
 	link sgr.Link
 }
+
+// Untouched reports whether the log has neither a color nor a link of its own there.
+func (c *ink) Untouched() bool { return c.Plain() && !bool(c.link) }
