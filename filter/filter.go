@@ -23,6 +23,7 @@
 //	known.go        lines that were seen before
 //	knownhead.go    prefixes of loggers behind which frames were seen before
 //	knownjava.go    frames of Java that were seen before
+//	again.go        a line that repeats the last one
 //	split.go        a Liner around the filter, which knows the parts of lines that a logger has split
 //	twolines.go     frames whose module stands on the next line
 //	excerpts.go     a Liner around the filter, in which places of scripts wait for the lines below them, which say the column
@@ -169,6 +170,8 @@ type Filter struct {
 	weighed weighed
 	// joints are the lines that are one part of several, by their numbers.
 	joints joints
+	// idle is set if nothing was found in the last line that was read, for itself.
+	idle bool
 	// original is what the frame or the exception of Java at hand was.
 	original original
 	// Scratch memory, kept from line to line.

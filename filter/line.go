@@ -32,6 +32,7 @@ func (f *Filter) Line(ctx context.Context, dst, line []byte) (out []byte) {
 	f.resolver.Prefetch.Expect(t)
 	f.resolver.Begin(l.Text[:f.parser.Prefix.Start])
 	dst = f.out.Begin(dst, f.line, line)
+	f.idle = true
 	by := &f.parser.Prefix
 	if l.Left > 0 { // it is that of the text with what has left
 		by = &l.Owner
@@ -47,6 +48,7 @@ func (f *Filter) Line(ctx context.Context, dst, line []byte) (out []byte) {
 		f.readObjects(t, l)
 		f.readList(t, l)
 		dst = f.segment(ctx, dst, t, l, line)
+		f.idle = f.idle && f.idles(l)
 		f.over(t, l)
 	}
 	f.text.FollowColor(line)
@@ -264,7 +266,9 @@ func (f *Filter) print(ctx context.Context, dst []byte, t *resolve.Thread, l *pa
 			return dst
 		}
 	} else {
-		t.Interrupted(f.line, l.Text)
+		if t.Interrupted(f.line, l.Text) {
+			f.idle = false // it counts which line that is
+		}
 		if f.brief != nil && len(items) > 0 && alone >= 0 {
 			f.brief.Note(dst, t, l.Segment, &items[alone])
 		}

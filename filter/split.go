@@ -44,6 +44,7 @@ type splits struct {
 	last    *openLine
 	lastKey []byte
 	frames  twoLines
+	again   again
 }
 
 // openLine is what is known of the parts of a line that have left.
@@ -95,10 +96,19 @@ func (h *splits) Scan() *match.Scan {
 	return h.Liner.Scan()
 }
 
-// Lines notes whether the first line of b is a part.
+// Lines notes whether the first line of b is a part, unless it is the last one again.
 func (h *splits) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
-	if h.due == 0 && !h.frames.awaits() && h.f.quiet() {
+	quiet := h.waitsForNone()
+	if quiet {
+		if n = h.again.run(b, h.f.state); n > 0 {
+			out, same := h.Skip(dst, b[:n])
+			if same {
+				out = append(out, b[:n]...)
+			}
+			return out, n
+		}
 		if out, n = h.known(ctx, dst, b); n > 0 {
+			h.again.forget()
 			return out, n
 		}
 	}
@@ -117,7 +127,9 @@ func (h *splits) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
 		b = line
 		h.frames.look(line, h.at, h.f.next())
 	}
+	before := h.begins(dst, quiet)
 	out, n = h.Liner.Lines(ctx, dst, b)
+	h.ended(&before, out, b[:n])
 	h.pass(n)
 	return out, n
 }
@@ -181,6 +193,7 @@ func (h *splits) Torn(ctx context.Context, dst, begin []byte, waited time.Durati
 // drop ends all that is open.
 func (h *splits) drop() {
 	clear(h.open)
+	h.again.forget()
 	h.last = nil
 	h.frames.drop()
 	h.active, h.due = 0, 0

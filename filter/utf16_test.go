@@ -78,6 +78,27 @@ func TestUTF16(t *testing.T) {
 	}
 }
 
+// TestUTF16Letters holds that a log leaves as it came wherever letters stand that are not ASCII, among those that are read four at once.
+func TestUTF16Letters(t *testing.T) {
+	for _, e := range encodings {
+		for _, other := range []string{"\u0080", "Ω", "\uff41", "\U0001F600", "\x00", "\x7f"} {
+			for before := range 10 {
+				text := "begin\n" + strings.Repeat("a", before) + other + strings.Repeat("z", 9-before) + other + "\nthe end, with letters enough\n"
+				in := e.mark + string(wide(e.order, text))
+				if e.mark == "" && other == "\x00" {
+					continue // which is no text without a mark
+				}
+				if got := carried(t, filter.Options{}, strings.NewReader(in)); got != in {
+					t.Errorf("%s: %q is written as %q", e.name, in, got)
+				}
+				if got := carried(t, filter.Options{Narrow: true}, strings.NewReader(in)); got != text {
+					t.Errorf("%s, to a terminal: %q is written as %q", e.name, text, got)
+				}
+			}
+		}
+	}
+}
+
 // TestNotUTF16 are beginnings that could be taken for UTF-16, and are not.
 func TestNotUTF16(t *testing.T) {
 	for _, text := range []string{"", "a", "\x00", "\xff", "a\x00", "a\x00b", "a\x00b\x00", "\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00", "a\x00\x01\x00b\x00c\x00d\x00",

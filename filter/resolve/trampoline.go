@@ -86,14 +86,16 @@ func isNamed(hint []byte) bool {
 	return len(hint) > 0 && (parse.IsKeyByte(hint[0]) && (hint[0] < '0' || hint[0] > '9') || hint[0] == '~') && !bytes.HasPrefix(hint, []byte("n/a"))
 }
 
-// Interrupted notes whether a text on a line, which has no frame, says that a signal interrupted the next frame.
-func (t *Thread) Interrupted(line int, text []byte) {
-	if bytes.Contains(text, handlerCalled) {
-		t.trampoline, t.reduced = true, false
-		if line-t.Stack.Line <= maxBetween {
-			t.Stack.Line = line // the stack goes on
-		}
+// Interrupted notes, and reports, whether a text on a line, which has no frame, says that a signal interrupted the next frame.
+func (t *Thread) Interrupted(line int, text []byte) bool {
+	if !bytes.Contains(text, handlerCalled) {
+		return false
 	}
+	t.trampoline, t.reduced = true, false
+	if line-t.Stack.Line <= maxBetween {
+		t.Stack.Line = line // the stack goes on
+	}
+	return true
 }
 
 // next forgets what the frame before was if that is of another stack than the next frame, on a line: nothing says that a signal interrupted

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"io"
+	"slices"
 	"time"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -120,10 +121,11 @@ func (t *transcoder) Read(b []byte) (int, error) {
 		if t.err != nil {
 			return 0, t.err
 		}
-		var piece [32 << 10]byte
+		const piece = 32 << 10
+		t.raw = slices.Grow(t.raw, piece)
 		var n int
-		n, t.err = t.pauser.Read(piece[:])
-		t.raw = append(t.raw, piece[:n]...)
+		n, t.err = t.pauser.Read(t.raw[len(t.raw):][:piece])
+		t.raw = t.raw[:len(t.raw)+n]
 		t.decode()
 	}
 	return t.take(b), nil
@@ -158,6 +160,10 @@ func (t *transcoder) decide(b []byte) (n int, err error) {
 func (t *transcoder) decode() {
 	at := 0
 	for at+2 <= len(t.raw) {
+		if n := t.decodeASCII(t.raw[at:]); n > 0 {
+			at += n
+			continue
+		}
 		r, size := rune(t.order.Uint16(t.raw[at:])), 2
 		if utf16.IsSurrogate(r) {
 			if isHigh(r) && at+4 > len(t.raw) && t.err == nil {
@@ -180,6 +186,29 @@ func (t *transcoder) decode() {
 	if t.err != nil && t.narrow && len(t.raw) > 0 {
 		t.text, t.raw = utf8.AppendRune(t.text, utf8.RuneError), nil
 	}
+}
+
+// decodeASCII decodes the ASCII letters that raw begins with, four at once, and returns their length: most logs have few others.
+func (t *transcoder) decodeASCII(raw []byte) int {
+	const letters = 0x007f007f007f007f
+	shift := 0
+	if t.order == binary.BigEndian {
+		shift = 8
+	}
+	n, k := 0, len(t.text)
+	t.text = slices.Grow(t.text, len(raw)/2)
+	text := t.text[:k+len(raw)/2]
+	for ; n+8 <= len(raw); n, k = n+8, k+4 {
+		four := binary.LittleEndian.Uint64(raw[n:])
+		if four&^(letters<<shift) != 0 {
+			break
+		}
+		four >>= shift
+		four = (four | four>>8) & 0x0000ffff0000ffff
+		binary.LittleEndian.PutUint32(text[k:], uint32(four|four>>16))
+	}
+	t.text = text[:k]
+	return n
 }
 
 // isHigh reports whether a surrogate is the first half of a pair.
@@ -227,6 +256,10 @@ func (w *widening) Write(b []byte) (int, error) {
 		w.held = nil
 	}
 	for len(b) > 0 {
+		if k := w.ascii(b); k > 0 {
+			b = b[k:]
+			continue
+		}
 		if b[0] < utf8.RuneSelf {
 			w.unit(uint16(b[0]))
 			b = b[1:]
@@ -255,6 +288,30 @@ func (w *widening) Write(b []byte) (int, error) {
 		return 0, err
 	}
 	return n, nil
+}
+
+// ascii encodes the ASCII letters that b begins with, four at once, and returns their number.
+func (w *widening) ascii(b []byte) int {
+	const other = 0x80808080
+	shift := 0
+	if w.order == binary.BigEndian {
+		shift = 8
+	}
+	n, k := 0, len(w.text)
+	w.text = slices.Grow(w.text, 2*len(b))
+	text := w.text[:k+2*len(b)]
+	for ; n+4 <= len(b); n, k = n+4, k+8 {
+		letters := binary.LittleEndian.Uint32(b[n:])
+		if letters&other != 0 {
+			break
+		}
+		four := uint64(letters)
+		four = (four | four<<16) & 0x0000ffff0000ffff
+		four = (four | four<<8) & 0x00ff00ff00ff00ff
+		binary.LittleEndian.PutUint64(text[k:], four<<shift)
+	}
+	w.text = text[:k]
+	return n
 }
 
 // unit encodes a code unit.
