@@ -483,12 +483,7 @@ var errEnough = errors.New("enough")
 
 // isScript reports whether a name may be that of generated code.
 func isScript(name string) bool {
-	for _, end := range [...]string{"js", ".bundle", ".jsbundle", ".hbc"} {
-		if strings.HasSuffix(name, end) {
-			return true
-		}
-	}
-	return false
+	return strings.HasSuffix(name, "js") || strings.HasSuffix(name, ".bundle") || strings.HasSuffix(name, ".jsbundle") || strings.HasSuffix(name, ".hbc")
 }
 
 // IsMap reports whether a path is that of a source map by its name.

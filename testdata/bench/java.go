@@ -94,10 +94,14 @@ func writeThree(path string, size int) error {
 	return os.WriteFile(path, []byte(strings.Join(javaFrames(classes, 3), "")), 0o644)
 }
 
-// writeJava writes a log in which 5 % of the lines are frames, in stacks of ten, the same log without them, and a map of that size.
+// writeJava writes a log in which 5 % of the lines are frames, in stacks of ten, the same log without them, and a map of that size, which is
+// older, as maps are.
 func writeJava(path string, size int) error {
 	classes, err := writeMap(mapOf(path), size)
 	if err != nil {
+		return err
+	}
+	if err := age(mapOf(path)); err != nil {
 		return err
 	}
 	frames := javaFrames(classes, 5000)
