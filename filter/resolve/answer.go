@@ -93,7 +93,7 @@ func (s *answers) address(ctx context.Context, p *Process, addr uint64, kind sym
 		return a
 	}
 	a := s.lookAbsolute(ctx, p, addr, kind, rule)
-	s.memo.absolute.put(q, a)
+	s.memo.absolute.put(q, a, len(s.memo.answers.slots))
 	return a
 }
 

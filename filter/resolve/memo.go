@@ -61,7 +61,7 @@ func (r *recurrence) note(bit uint64) {
 // addressMemo holds the answers for absolute addresses.
 type addressMemo struct {
 	slots []addressSlot
-	recurrence
+	puts  int
 }
 
 // addressSlot is an answer for an absolute address.
@@ -70,12 +70,10 @@ type addressSlot struct {
 	answer *Answer
 }
 
-// hash returns a hash of the query. Its upper bits are the good ones.
-func (q *address) hash() uint64 { return (q.addr ^ q.generation<<40) * 0x9e3779b97f4a7c15 } // 2^64 divided by the golden ratio
-
 // slot returns the slot of a query.
 func (m *addressMemo) slot(q *address) *addressSlot {
-	return &m.slots[q.hash()>>40&uint64(len(m.slots)-1)]
+	h := (q.addr ^ q.generation<<40) * 0x9e3779b97f4a7c15 // 2^64 divided by the golden ratio
+	return &m.slots[h>>40&uint64(len(m.slots)-1)]
 }
 
 // get returns the answer to q, or nil.
@@ -89,11 +87,11 @@ func (m *addressMemo) get(q address) *Answer {
 	return nil
 }
 
-// put keeps an answer.
-func (m *addressMemo) put(q address, a *Answer) {
-	if m.recurrence.put(q.hash(), len(m.slots), absoluteSlots) {
+// put keeps an answer. There are no more slots than others has, in which the answers are, too: that one grows only if they come again.
+func (m *addressMemo) put(q address, a *Answer, others int) {
+	if m.puts++; m.puts > 2*len(m.slots) && len(m.slots) < min(absoluteSlots, max(steadySlots, others)) {
 		old := m.slots
-		m.slots = make([]addressSlot, max(firstSlots, growth*len(old)))
+		m.slots, m.puts = make([]addressSlot, max(firstSlots, growth*len(old))), 0
 		for i := range old {
 			if old[i].answer != nil {
 				*m.slot(&old[i].query) = old[i]

@@ -130,7 +130,7 @@ func (r *Resolver) Footprint() int {
 	m, o := &r.memo, r.Processes
 	n := o.state.Weight()*mappingWeight + (len(o.byKey)+len(o.writers)+len(o.threads))*processWeight
 	n += m.answers.bytes + len(m.answers.slots)*int(unsafe.Sizeof(answerSlot{})) + len(m.absolute.slots)*int(unsafe.Sizeof(addressSlot{}))
-	n += 8 * (len(m.answers.were) + len(m.absolute.were))
+	n += 8 * len(m.answers.were)
 	if len(m.answers.slots) > 0 {
 		n += scratchWeight
 	}

@@ -28,6 +28,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"math/bits"
 	"sort"
 	"sync"
 
@@ -67,15 +68,21 @@ type Index struct {
 	files                  numbered[file]
 	table                  *names.Table
 	limits                 *budget.File
-	coarse                 func() []uint32 // the start of every coarseStep-th range
+	coarse                 func() *coarse
 }
 
-// coarseStep is how many ranges are searched after the coarse search: they are in two lines of a processor's cache, whereas nearly every step
-// of a search in all ranges reads another one. manyNames is how many slots there are for the names of an index that is asked so much that
-// this is worth reading all ranges.
+// coarse has the ranges of blocks of addresses that are all of the same size.
+type coarse struct {
+	shift  uint     // the size of a block is 1 << shift
+	blocks []uint32 // for each block, and after the last one, the number of the first range that begins in it or later
+}
+
+// perBlock is how many ranges a block has on average: a search in all ranges takes twice as many steps as one in those of a block, nearly
+// each of which reads another line of a processor's cache. manyNames is how many slots there are for the names of an index that is asked
+// so much that this is worth reading all ranges.
 const (
-	coarseStep = 16
-	manyNames  = 1 << 11
+	perBlock  = 8
+	manyNames = 1 << 11
 )
 
 // file is a source file.
@@ -112,7 +119,7 @@ func Open(data []byte, t *names.Table, limits *budget.File) (*Index, error) {
 	if len(rest) > 0 {
 		return nil, ErrDamaged
 	}
-	x.coarse = sync.OnceValue(x.starts)
+	x.coarse = sync.OnceValue(x.blocks)
 	return x, nil
 }
 
@@ -207,16 +214,9 @@ func (x *Index) detail(d *symsrc.Detail, number uint32) {
 func (x *Index) nodeAt(rel uint32) uint32 {
 	i, j := 0, len(x.ranges)/rangeSize
 	if x.names.size() >= manyNames {
-		coarse := x.coarse()
-		low, high := 0, len(coarse)
-		for low < high {
-			if h := int(uint(low+high) >> 1); coarse[h] <= rel {
-				low = h + 1
-			} else {
-				high = h
-			}
-		}
-		i, j = max(0, low-1)*coarseStep, min(j, low*coarseStep)
+		c := x.coarse()
+		block := min(int(rel>>c.shift), len(c.blocks)-2)
+		i, j = int(c.blocks[block]), int(c.blocks[block+1])
 	}
 	for i < j {
 		if h := int(uint(i+j) >> 1); binary.LittleEndian.Uint32(x.ranges[h*rangeSize:]) <= rel {
@@ -231,14 +231,28 @@ func (x *Index) nodeAt(rel uint32) uint32 {
 	return binary.LittleEndian.Uint32(x.ranges[(i-1)*rangeSize+4:])
 }
 
-// starts returns the start of every coarseStep-th range.
-func (x *Index) starts() []uint32 {
-	starts := make([]uint32, 0, len(x.ranges)/(coarseStep*rangeSize)+1)
-	for at := 0; at < len(x.ranges); at += coarseStep * rangeSize {
-		starts = append(starts, binary.LittleEndian.Uint32(x.ranges[at:]))
+// blocks returns the blocks of the ranges.
+func (x *Index) blocks() *coarse {
+	n := len(x.ranges) / rangeSize
+	start := func(i int) uint32 { return binary.LittleEndian.Uint32(x.ranges[i*rangeSize:]) }
+	c := &coarse{}
+	if n > 0 {
+		c.shift = uint(bits.Len32(start(n-1) / uint32(n/perBlock+1)))
 	}
-	x.limits.Use(4 * len(starts))
-	return starts
+	for i := range n {
+		if start(i) > start(n-1) {
+			panic(ErrDamaged)
+		}
+		for uint64(start(i)) >= uint64(len(c.blocks))<<c.shift {
+			c.blocks = append(c.blocks, uint32(i))
+		}
+	}
+	c.blocks = append(c.blocks, uint32(n))
+	if len(c.blocks) < 2 {
+		c.blocks = []uint32{0, uint32(n)}
+	}
+	x.limits.Use(4 * cap(c.blocks))
+	return c
 }
 
 // node returns the bytes of a node.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"runtime"
@@ -123,7 +124,8 @@ func TestManyNames(t *testing.T) {
 		name := fmt.Sprintf("f%d", i)
 		all[i].frames, all[i].details, all[i].folded = []symsrc.Frame{{Func: name, Linkage: name, Line: i + 1}}, nil, ""
 	}
-	x, err := open(build(t, all))
+	data := build(t, all)
+	x, err := open(data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,6 +146,19 @@ func TestManyNames(t *testing.T) {
 		if frames, ok := x.Frames(at); ok || frames != nil {
 			t.Fatalf("%#x, after all ranges: %v", at, frames)
 		}
+	}
+	const header, rangeSize = 9 * 8, 8
+	binary.LittleEndian.PutUint32(data[header+(count-10)*rangeSize:], math.MaxUint32)
+	if x, err = open(data); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if cause := recover(); cause != index.ErrDamaged {
+			t.Errorf("ranges in no order: %v", cause)
+		}
+	}()
+	for _, p := range all {
+		x.Frames(p.lo)
 	}
 }
 
