@@ -67,7 +67,7 @@ func (s *queries) onBoard(t *Thread, fr *parse.Frame) (q query, ok bool) {
 		return q, false
 	}
 	m := s.memo.module([]byte(b.Module.Name), b.Module.BuildID)
-	return query{mod: m, off: fr.Offset, Rule: s.boardRule(t, fr, is)}, true
+	return query{mod: m, off: fr.Offset, Rule: s.boardRule(t, fr, is), pointed: true}, true
 }
 
 // boardRule returns the rule of an address of the board's program.
@@ -116,11 +116,6 @@ func (s *queries) otherSum(t *Thread) string {
 		return ""
 	}
 	return otherBuild + "ELF file SHA256 " + t.sum + " in the log, " + own[:min(len(own), len(t.sum))] + " of the file"
-}
-
-// isBoard reports whether a query is one for the board's program.
-func (s *queries) isBoard(q query) bool {
-	return s.board != nil && q.mod.Name == s.board.Module.Name && q.mod.BuildID == s.board.Module.BuildID
 }
 
 // summed returns an answer for a frame of the board's program, without names if the log has the sum of another file.

@@ -43,7 +43,7 @@ func (r *Resolver) ResolveFrame(ctx context.Context, t *Thread, line int, text [
 		a = r.lines.mark(r.Proofs.admitted(t.Process, r.answers.ask(ctx, q), q.from))
 	case ok && q.space == symsrc.InScript:
 		a = r.lines.mark(r.answers.calledSo(r.answers.ask(ctx, q), fr.HintText))
-	case ok && r.queries.isBoard(q):
+	case ok && q.pointed:
 		a = r.summed(t, r.answers.ask(ctx, q))
 	case ok && !r.answers.holds(ctx, q):
 		a = r.answers.address(ctx, t.Process, q.off, q.kind, q.Rule)

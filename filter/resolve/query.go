@@ -24,6 +24,8 @@ type query struct {
 	Rule  Rule
 	// from is the function that off counts from, or nil.
 	from *symbol
+	// pointed is set if the module is that of the board's program, which the user names: no stack of a process proves it.
+	pointed bool
 }
 
 // addr returns the query for a source.
