@@ -618,13 +618,17 @@ func (r *row) token(offset int) []byte {
 	return r.text[offset:min(max(end, offset+1), len(r.text))]
 }
 
-// byteAt returns the byte at a place, 0 at the end of a line.
-func (c *code) byteAt(line, column int) byte {
-	r, _ := c.row(line)
-	if offset, ok := r.offset(column); ok && offset < len(r.text) {
-		return r.text[offset]
+// sound reports whether the source can have something of the code at a place.
+func (c *code) sound(f *found, line, column int) bool {
+	if f.index < 0 {
+		return true
 	}
-	return 0
+	r, _ := c.row(line)
+	var at byte
+	if offset, ok := r.offset(column); ok && offset < len(r.text) {
+		at = r.text[offset]
+	}
+	return f.sound(&r, at)
 }
 
 // maxToken bounds a word that is looked at.

@@ -897,7 +897,7 @@ func (s *Script) read(offset uint64) symsrc.Answer {
 		case !s.code.resembles(&f, line, column):
 			a.Files = refused(s.files, "the source of the map has other code at this place")
 			return a
-		case f.index >= 0 && !f.sound(s.code.byteAt(line, column)):
+		case !s.code.sound(&f, line, column):
 			a.Files = refused(s.files, "the source does not have what the map has of it near this place")
 			return a
 		}
