@@ -228,6 +228,9 @@ func (s *Search) scriptFrom(line []byte, low, start, at int, f *Frame) bool {
 		for name.End > begin && scan.IsSpace(line[name.End-1]) {
 			name.End--
 		}
+		if scan.Has(line, begin, "at ") { // as Datadog and Boomerang join them
+			name.Start = begin + len("at ")
+		}
 		if name.Empty() || name.End == before-len("@ ") || !isCall(bytes.Trim(name.Of(line), "()")) {
 			return false
 		}
@@ -239,7 +242,9 @@ func (s *Search) scriptFrom(line []byte, low, start, at int, f *Frame) bool {
 	}
 	sign := bytes.IndexByte(line[start:at], '@')
 	if sign < 0 {
-		return false
+		// A URL at the end is a place whatever stands before it: the function, in a trace of Firefox's console, or a message.
+		f.Whole, f.Module = span(start, f.Off.End), span(start, start)
+		return startsURL(line[start:at]) && endsLineOrText(line, f.Off.End)
 	}
 	module := start + sign + 1
 	if line[module] != '/' && !bytes.Contains(line[module:at], []byte("://")) && sign == 0 {
@@ -250,6 +255,12 @@ func (s *Search) scriptFrom(line []byte, low, start, at int, f *Frame) bool {
 		f.Func = span(start, start+sign)
 	}
 	return true
+}
+
+// startsURL reports whether a word begins with the scheme of a URL.
+func startsURL(word []byte) bool {
+	scheme, _, ok := bytes.Cut(word, []byte("://"))
+	return ok && len(scheme) > 1 && len(bytes.Trim(scheme, "abcdefghijklmnopqrstuvwxyz-")) == 0
 }
 
 // vitestMark begins a frame of Vitest.

@@ -313,41 +313,61 @@ func (c *code) agrees(f *found) bool {
 		return false
 	}
 	agree, differ, own := 0, 0, false
-	end := min(f.index+close, len(f.near)-1)
-	for i := max(0, f.index-close); i < end; {
-		n, column := f.generated(i)
-		next, to, ok := i+1, len(r.text), true
-		for ; next <= end; next++ {
-			if m, begin := f.generated(next); m != n {
-				break
-			} else if begin > column {
-				to, ok = r.offset(begin)
-				break
-			}
-		}
-		from, is := r.offset(column)
-		if n == line && ok && is && !parts(r.text, from) {
-			if parts(r.text, to) {
-				to = from + len(r.token(from))
-			}
-			r.want(from, to)
-			of := differs
-			for k := i; k < next && of != agrees; k++ {
-				if one, _ := f.compared(k, r.text[from:to]); one != differs {
-					of = one
-				}
-			}
-			switch of {
-			case agrees:
-				agree++
-				own = own || i <= f.index && f.index < next
-			case differs:
-				differ++
-			}
+	for i := max(0, f.index-close); i < min(f.index+close, len(f.near)-1); {
+		of, next := f.compareTo(&r, line, i)
+		switch of {
+		case agrees:
+			agree++
+			own = own || i <= f.index && f.index < next
+		case differs:
+			differ++
 		}
 		i = next
 	}
 	return own && agree >= minAgree && agree >= 2*differ
+}
+
+// compareTo compares the code of a line from where the i-th segment begins up to the next one with the source, and returns the index of that. Of several at one
+// column, one must agree.
+func (f *found) compareTo(r *row, line, i int) (of comparison, next int) {
+	n, column := f.generated(i)
+	to, ok := len(r.text), true
+	for next = i + 1; next < len(f.near); next++ {
+		if m, begin := f.generated(next); m != n {
+			break
+		} else if begin > column {
+			to, ok = r.offset(begin)
+			break
+		}
+	}
+	from, is := r.offset(column)
+	if n != line || !ok || !is || from >= to || parts(r.text, from) {
+		return unknown, next
+	}
+	if parts(r.text, to) {
+		to = min(to, from+len(r.token(from)))
+	}
+	r.want(from, to)
+	of = differs
+	for k := i; k < next && of != agrees; k++ {
+		if one, _ := f.compared(k, r.text[from:to]); one != differs {
+			of = one
+		}
+	}
+	return of, next
+}
+
+// resembles reports whether a place between two of the map may be of this build: the source has the code from the one before it up to the next.
+func (c *code) resembles(f *found, line, column int) bool {
+	if f.index < 0 || f.word != nil {
+		return true
+	}
+	if _, begin := f.generated(f.index); begin == column {
+		return true
+	}
+	r, _ := c.row(line)
+	of, _ := f.compareTo(&r, line, f.index)
+	return of != differs
 }
 
 // minAgree is how many segments near a place must agree where some begin in the middle of a word.
@@ -598,13 +618,17 @@ func (r *row) token(offset int) []byte {
 	return r.text[offset:min(max(end, offset+1), len(r.text))]
 }
 
-// byteAt returns the byte at a place, 0 at the end of a line.
-func (c *code) byteAt(line, column int) byte {
-	r, _ := c.row(line)
-	if offset, ok := r.offset(column); ok && offset < len(r.text) {
-		return r.text[offset]
+// sound reports whether the source can have something of the code at a place.
+func (c *code) sound(f *found, line, column int) bool {
+	if f.index < 0 {
+		return true
 	}
-	return 0
+	r, _ := c.row(line)
+	var at byte
+	if offset, ok := r.offset(column); ok && offset < len(r.text) {
+		at = r.text[offset]
+	}
+	return f.sound(&r, at)
 }
 
 // maxToken bounds a word that is looked at.

@@ -236,6 +236,8 @@ func TestUnsound(t *testing.T) {
 		{"a();b(c)", "b(", "AAAA,IAAK", `run();`, 0},                                             // a statement ends
 		{"a=e=>e()", "e=>", "AAAA,EACU", `run();\nconst f = e => e()`, 0},                        // a function begins
 		{"(function(e){a(e)})()", "()", "AAAA,kBAEA,CAFA", `(function (e) {\n  a(e);\n})();`, 0}, // the call begins two lines before
+		{"a();x.b(c)", "b(", "AAAA,IACC,IAAM", `run();\n!o.run(n);`, 2},                          // between two places
+		{"a();x.b(c)", "b(", "AAAA,IACC,IAAM", `run();\n!o+run(n);`, 0},                          // other code between them
 		{"(new function(){this.a=b}).c", "b}", "AAAA,uBACC", `class K {\n a = b;\n}\nnew K().c`, 0},
 	} {
 		script := filepath.Join(t.TempDir(), "app.js")

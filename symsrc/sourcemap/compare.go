@@ -347,7 +347,7 @@ func (f *found) isBrace(s *segment) bool {
 // sound reports whether the source can have something of the code at the place of a segment: it has that line, something stands there, and that is not
 // the middle of a word, nor between statements if the code is a word. Where compilers add code of their own, some maps have its places as if they were
 // those of the source, or where the statement before ends, or its block begins.
-func (f *found) sound(code byte) bool {
+func (f *found) sound(r *row, code byte) bool {
 	at := &f.near[f.index]
 	if f.word != nil {
 		return true
@@ -359,19 +359,52 @@ func (f *found) sound(code byte) bool {
 	case offset < 0 || !w.holdsPlace(offset, at.column) || w.isBetween(offset, code):
 		return false
 	}
-	wrong := 0
+	wrong, same, others := 0, 0, 0 // the latter two are strings
 	for i := max(0, f.index-close); i <= min(f.index+close, len(f.near)-1); i++ {
 		s := &f.near[i]
 		if s.generatedLine != at.generatedLine || s.source != at.source {
 			continue
 		}
-		if of, ok := w.ofLine(s.line); ok { // others would have to be read
-			if offset, ok = of.offset(s.column); !ok || !of.holdsPlace(offset, s.column) {
-				wrong++
-			}
+		of, ok := w.ofLine(s.line)
+		if !ok {
+			continue // it would have to be read
+		}
+		if offset, ok = of.offset(s.column); !ok || !of.holdsPlace(offset, s.column) {
+			wrong++
+			continue
+		}
+		a := simpleString(of.text[offset:])
+		if a == "" {
+			continue
+		}
+		_, column := f.generated(i)
+		from, _ := r.offset(column)
+		r.want(from, from+maxToken)
+		switch b := simpleString(string(r.text[min(from, len(r.text)):min(from+maxToken, len(r.text))])); {
+		case b == "":
+		case strings.HasPrefix(a, b) || strings.HasPrefix(b, a): // minifiers join strings
+			same++
+		default:
+			others++
 		}
 	}
-	return wrong <= close/2
+	return wrong <= close/2 && (others < 2 || same > 0)
+}
+
+// simpleString returns the string that a text begins with, "" if it is none of ASCII without escapes and values.
+func simpleString(text string) string {
+	if text == "" || strings.IndexByte(quotes, text[0]) < 0 {
+		return ""
+	}
+	n := strings.IndexByte(text[1:], text[0])
+	if n < 0 || n >= maxToken-2 {
+		return ""
+	}
+	of := text[1 : n+1]
+	if strings.ContainsAny(of, "\\$\n") || strings.ContainsFunc(of, func(c rune) bool { return c >= utf8.RuneSelf }) {
+		return ""
+	}
+	return of
 }
 
 // ofLine returns the same text as that around another line of it. ok is false if it does not have that line.

@@ -889,7 +889,10 @@ func (s *Script) read(offset uint64) symsrc.Answer {
 			return a
 		case !s.code.choose(&f, line, column):
 			return a
-		case f.index >= 0 && !f.sound(s.code.byteAt(line, column)):
+		case !s.code.resembles(&f, line, column):
+			a.Files = refused(s.files, "the source of the map has other code at this place")
+			return a
+		case !s.code.sound(&f, line, column):
 			a.Files = refused(s.files, "the source does not have what the map has of it near this place")
 			return a
 		}
