@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"qss-filter/filter"
 	"qss-filter/filter/filtertest"
@@ -90,6 +92,68 @@ func TestJUnit(t *testing.T) {
 			if again := runAll(t, o, strings.NewReader(out)); name == filepath.Base(path)+" plain" && again != out {
 				t.Errorf("%s: a second time: %s", name, again)
 			}
+		}
+	}
+}
+
+// TestUnreadDocument holds that a line of a document which is not looked at means nothing, whatever its references hide: the output of documents with
+// frames in them is the same if all lines are.
+func TestUnreadDocument(t *testing.T) {
+	text, err := os.ReadFile("frame/testdata/frames.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(9, 10))
+	names := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&apos;")
+	escaped := func(line string) string {
+		each := 1 // by how many characters a reference comes
+		switch rng.IntN(3) {
+		case 0:
+			return names.Replace(line)
+		case 1:
+			each = 8
+		}
+		var b strings.Builder
+		for _, c := range line {
+			if strings.ContainsRune("&<>\"'", c) || rng.IntN(each) == 0 {
+				fmt.Fprintf(&b, "&#%d;", c)
+			} else {
+				b.WriteRune(c)
+			}
+		}
+		return b.String()
+	}
+	var document strings.Builder
+	document.WriteString("<?xml version=\"1.0\"?>\n<tests>\n")
+	for line := range strings.Lines(string(text)) {
+		line, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "|")
+		if !ok || strings.ContainsFunc(line, func(c rune) bool { return c < ' ' || c == utf8.RuneError }) {
+			continue
+		}
+		switch rng.IntN(4) {
+		case 0:
+			fmt.Fprintf(&document, "<failure message=\"%s\"/>\n", escaped(line))
+		case 1:
+			fmt.Fprintf(&document, "<out>%s</out>\n", escaped(line))
+		case 2:
+			fmt.Fprintf(&document, "<out>a &gt; b&#10;%s&#10;c &lt; d</out>\n", escaped(line))
+		default:
+			fmt.Fprintf(&document, "%s\n", escaped(line))
+		}
+	}
+	document.WriteString("</tests>\n")
+	for name, o := range map[string]filter.Options{"plain": {}, "explained": {Explain: true}} {
+		o.Symbols = &symbols{}
+		got, want := filter.New(o), filter.New(o)
+		want.ReadEveryLine()
+		a, b := strings.Split(streamed(t, got, document.String()), "\n"), strings.Split(streamed(t, want, document.String()), "\n")
+		for i := range min(len(a), len(b)) {
+			if a[i] != b[i] {
+				t.Fatalf("%s: %q, and if all lines are read: %q", name, a[i], b[i])
+			}
+		}
+		if len(a) != len(b) || o.Explain && strings.Join(a, "\n") == document.String() {
+			t.Errorf("%s: %d lines, want %d", name, len(a), len(b))
 		}
 	}
 }

@@ -33,12 +33,12 @@ var literals = slices.Concat(frame.Literals(), frame.JavaLiterals(), mappings.Li
 	{Text: "Backtrace:", When: match.Always, Fits: headsAddresses},
 	{Text: "<signal handler called>", When: match.Absolute},
 	{Text: "\x1b[", When: match.Coloring},
-	{Text: "&lt;", When: match.Document}, // what a reference hides may be a part of any literal
-	{Text: "&gt;", When: match.Document},
-	{Text: "&amp;", When: match.Document},
-	{Text: "&quot;", When: match.Document},
-	{Text: "&apos;", When: match.Document},
-	{Text: "&#", When: match.Document},
+	{Text: "&lt;", When: match.Document, Hides: true},
+	{Text: "&gt;", When: match.Document, Hides: true},
+	{Text: "&amp;", When: match.Document, Hides: true},
+	{Text: "&quot;", When: match.Document, Hides: true},
+	{Text: "&apos;", When: match.Document, Hides: true},
+	{Text: "&#", When: match.Document, Hides: true},
 })
 
 // opensElement reports whether an element of markup may begin at the place: its tag is of small letters, and ends in a colon or with the

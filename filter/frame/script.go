@@ -2,6 +2,7 @@ package frame
 
 import (
 	"bytes"
+	"slices"
 
 	"qss-filter/filter/scan"
 	"qss-filter/symsrc"
@@ -48,12 +49,16 @@ func readAsked(s *Search, line []byte, at, from int, f *Frame) bool {
 
 // endOfAsked returns where the colon stands before the place in a bundle whose name ends at line[at:].
 func endOfAsked(line []byte, at int) (colon int, ok bool) {
-	for i := at; i < min(len(line), at+maxAsked) && !scan.IsSpace(line[i]); i++ {
-		if line[i] == ':' && endsPlace(line, i) {
-			return i, true
+	asked := line[at:min(len(line), at+maxAsked)]
+	for i := 0; ; i++ {
+		k := bytes.IndexByte(asked[i:], ':')
+		if k < 0 {
+			return 0, false
+		}
+		if i += k; endsPlace(line, at+i) {
+			return at + i, !slices.ContainsFunc(asked[:i], scan.IsSpace)
 		}
 	}
-	return 0, false
 }
 
 // endsAsked reports the same.

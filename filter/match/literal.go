@@ -13,6 +13,9 @@ type Literal struct {
 	// Fits reports whether the literal at line[at:] may mean something, by what stands around it in the line, which has no end. It is right
 	// to report true. nil stands for any surroundings. A line with escapes is asked about as it is, and without them.
 	Fits func(line []byte, at int) bool
+	// Hides is set for the beginning of a reference of XML, which may hide a part of any other literal: it means something where the line without its
+	// references holds one.
+	Hides bool
 }
 
 // Class is a class of bytes.

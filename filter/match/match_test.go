@@ -119,11 +119,27 @@ func TestEscapes(t *testing.T) {
 		`C:\dir\word>`: false, `<word\n`: false, `{a<word>\n`: false,
 		`{"a":"b\n<word>\n"}`: true, `[ "\u003cword>\n"]`: false, `["\n\u003cword\u003e\n"]`: true, `{"a":"\n\u001b[1m<word\u001b[0m>\n"}`: true,
 		`{"a":"\n<word)\n"}`: false, `"asiBacktraces" : ["\n<word>\n"]`: true,
-		"f(int&, int);word": false, "a &lt;word>": true, "a &#60;word>": true,
+		"f(int&, int);word": false, "&lt;word>": true, "&#60;word&gt;": true, "&lt;word&gt": false, "(&lt;word>": false, "a&#10;&lt;word&gt;&#10;b": true,
+		"\x1b[1m&amp;word":        true,
 		"\x1b[1m" + long + "word": true, long + "word": false,
 	} {
 		if got := s.Next([]byte(line+"\nword\n"), 0) >= 0; got != want {
 			t.Errorf("%.40q: %v, want %v", line, got, want)
+		}
+	}
+}
+
+// TestHides holds that a line of a document is found for the literals that its references hide, and for no others.
+func TestHides(t *testing.T) {
+	s := NewScan([]Literal{{Text: "a<b", When: Always}, {Text: "word", When: Always, Fits: func(line []byte, at int) bool { return at == 0 }},
+		{Text: "&lt;", When: Document, Hides: true}, {Text: "&gt;", When: Document, Hides: true}, {Text: "&amp;", When: Document, Hides: true}, {Text: "&#", When: Document, Hides: true}}, Always|Document)
+	for line, want := range map[string]bool{
+		"a&lt;b": true, "a&lt;c": false, "x &gt; y": false, "x a&#60;b &gt; y": true, "&#119;ord": true, "-&#119;ord": false, "&amp;amp; a&amp;lt;b": false, "-&#10;&#119;ord": true,
+		"&gt;\x1b[1m": true, "&gt;" + string(bytes.Repeat([]byte{'x'}, maxPlain)): true, "&gt;&gt;&gt;&gt;&gt;&gt;&gt;&gt;&gt;&gt;&gt;&gt;": false, "&#": false,
+	} {
+		b := []byte("plain &gt; line\n" + line + "\n&gt;\n")
+		if at := s.Next(b, 0); (at >= 0) != want || want && string(b[lineStart(b, at):][:len(line)]) != line {
+			t.Errorf("%.40q: found at %d", line, at)
 		}
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"qss-filter/sgr"
 )
 
-// plain is a line without escapes, which may hide what stands around a literal: those of a terminal, and those in the strings of an object of
-// JSON. A backslash in other lines means itself, as in paths of Windows.
+// plain is a line without escapes, which may hide what stands around a literal: those of a terminal, those in the strings of an object of
+// JSON, and references of XML. A backslash in other lines means itself, as in paths of Windows.
 type plain struct {
 	text []byte
 	pos  []int32 // the offset in the line of each byte of the text
@@ -44,7 +44,7 @@ const (
 	none
 	// removed: the text is the line without them.
 	removed
-	// kept: there are references of XML, or the line is too long. Anything may stand around a literal.
+	// kept: there are references of XML and other escapes, or the line is too long. Anything may stand around a literal.
 	kept
 )
 
@@ -75,14 +75,12 @@ func (p *plain) fits(l *Literal, line []byte, at int) bool {
 func (p *plain) read(line []byte) {
 	quoted := bytes.IndexByte(line, '\\') >= 0 && holdsObject(line)
 	colored := bytes.IndexByte(line, 0x1b) >= 0
+	referenced := holdsReference(line)
 	switch {
-	case holdsReference(line):
-		p.kind = kept
-		return
-	case !quoted && !colored:
+	case !quoted && !colored && !referenced:
 		p.kind = none
 		return
-	case len(line) > maxPlain:
+	case len(line) > maxPlain, referenced && (quoted || colored):
 		p.kind = kept
 		return
 	}
@@ -91,6 +89,11 @@ func (p *plain) read(line []byte) {
 		p.of = rooms.Get().(*room)
 	}
 	r := p.of
+	if referenced {
+		r.unquoted, r.unquotedPos = scan.Unreference(r.unquoted[:0], r.unquotedPos[:0], line)
+		p.text, p.pos = r.unquoted, r.unquotedPos
+		return
+	}
 	if quoted {
 		r.unquoted, r.unquotedPos = scan.Unescape(r.unquoted[:0], r.unquotedPos[:0], line)
 		p.text, p.pos, line = r.unquoted, r.unquotedPos, r.unquoted

@@ -179,12 +179,12 @@ func (s *Scan) next(b []byte, from int, line *asked) int {
 			return -1
 		}
 		for _, c := range s.bucket(b, i) {
-			if line.means(c, b, i) {
+			if line.means(s, c, b, i) {
 				return i
 			}
 		}
 		for _, c := range s.wide {
-			if line.means(c, b, i) {
+			if line.means(s, c, b, i) {
 				return i
 			}
 		}
@@ -204,27 +204,71 @@ type asked struct {
 	begin, end int
 	times      int
 	plain      plain
+	// hidden says whether a literal that references hide means something. inner is set for a line without its references.
+	hidden answer
+	inner  bool
 }
+
+// answer is one that was given, or was not asked for.
+type answer uint8
+
+const (
+	unasked answer = iota
+	no
+	yes
+)
 
 // mostAsked is how many literals of a line are asked: one with more may mean something.
 const mostAsked = 8
 
 // means reports whether the literal whose bytes are searched for stands at b[i:] and may mean something.
-func (a *asked) means(c *chosen, b []byte, i int) bool {
+func (a *asked) means(s *Scan, c *chosen, b []byte, i int) bool {
 	l := c.literal
-	return l.stands(b, i-c.at) && (l.Fits == nil || a.fits(l, b, i-c.at))
+	switch {
+	case !l.stands(b, i-c.at):
+		return false
+	case l.Hides:
+		return a.hides(s, b, i-c.at)
+	}
+	return l.Fits == nil || a.fits(l, b, i-c.at)
 }
 
-// fits asks the literal at b[at:] about its line.
-func (a *asked) fits(l *Literal, b []byte, at int) bool {
+// line returns the line that b[at] lies on.
+func (a *asked) line(b []byte, at int) []byte {
 	if at >= a.end {
-		a.begin, a.end, a.times, a.plain.kind = lineStart(b, at), len(b), 0, unread
+		a.begin, a.end, a.times, a.plain.kind, a.hidden = lineStart(b, at), len(b), 0, unread, unasked
 		if i := bytes.IndexByte(b[at:], '\n'); i >= 0 {
 			a.end = at + i
 		}
 	}
+	return b[a.begin:a.end]
+}
+
+// fits asks the literal at b[at:] about its line.
+func (a *asked) fits(l *Literal, b []byte, at int) bool {
+	line := a.line(b, at)
 	a.times++
-	return a.times > mostAsked || l.fits(b[a.begin:a.end], at-a.begin, &a.plain)
+	return a.times > mostAsked || l.fits(line, at-a.begin, &a.plain)
+}
+
+// hides reports whether the line that b[at] lies on holds a literal without its references.
+func (a *asked) hides(s *Scan, b []byte, at int) bool {
+	if a.inner {
+		return false
+	}
+	line := a.line(b, at)
+	if a.hidden == unasked {
+		if a.plain.kind == unread {
+			a.plain.read(line)
+		}
+		a.hidden = no
+		inner := asked{inner: true}
+		if a.plain.kind == kept || a.plain.kind == removed && s.next(a.plain.text, 0, &inner) >= 0 {
+			a.hidden = yes
+		}
+		inner.plain.release()
+	}
+	return a.hidden == yes
 }
 
 // lineStart returns where the line begins that b[at] lies on, eight bytes at a time: bytes.LastIndexByte takes one.

@@ -90,7 +90,7 @@ func (p *Parser) plain(s Segment) (plain []byte, moved bool) {
 		plain, moved = p.unquoted, true
 	}
 	if (s.XML == XMLText || s.XML == XMLValue) && bytes.IndexByte(plain, '&') >= 0 {
-		p.unquoted, p.unquotedPos = unreferenced(p.unquoted[:0], p.unquotedPos[:0], plain)
+		p.unquoted, p.unquotedPos = scan.Unreference(p.unquoted[:0], p.unquotedPos[:0], plain)
 		plain, moved = p.unquoted, true
 	}
 	if bytes.IndexByte(plain, 0x1b) < 0 {
@@ -124,7 +124,7 @@ func (p *Parser) unstrip(s Segment, span frame.Span) frame.Span {
 		return frame.Span{Start: start, End: end + scan.EscapeLen(s.Text[end:])}
 	}
 	if s.XML == XMLText || s.XML == XMLValue {
-		n, _ := reference(s.Text[end:])
+		n, _ := scan.Reference(s.Text[end:])
 		return frame.Span{Start: start, End: end + n}
 	}
 	return frame.Span{Start: start, End: end + 1}

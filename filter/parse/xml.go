@@ -2,8 +2,6 @@ package parse
 
 import (
 	"bytes"
-	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"qss-filter/filter/frame"
@@ -268,7 +266,7 @@ func appendPieces(pieces []piece, line []byte, from, to int, kind XML) []piece {
 				break
 			}
 			i += k
-			n, c := reference(line[i:to])
+			n, c := scan.Reference(line[i:to])
 			if c == '\n' {
 				pieces = appendPiece(pieces, line, start, i, kind)
 				start = i + n
@@ -285,55 +283,6 @@ func appendPiece(pieces []piece, line []byte, from, to int, kind XML) []piece {
 		return pieces
 	}
 	return append(pieces, piece{Span: frame.Span{Start: from, End: to}, xml: kind})
-}
-
-// xmlNames are the characters of the references that each document has.
-var xmlNames = map[string]rune{"lt": '<', "gt": '>', "amp": '&', "quot": '"', "apos": '\''}
-
-// maxReference bounds a reference to a character, in bytes.
-const maxReference = len("&#x10ffff;")
-
-// reference reads the reference to a character that a text begins with, and returns how many bytes it takes. Of another text that is one
-// character.
-func reference(text []byte) (n int, c rune) {
-	if len(text) > 0 && text[0] == '&' {
-		if end := bytes.IndexByte(text[:min(len(text), maxReference)], ';'); end > 0 {
-			name := string(text[1:end])
-			if c, ok := xmlNames[name]; ok {
-				return end + 1, c
-			}
-			digits, base := strings.TrimPrefix(name, "#"), 10
-			if hex, ok := strings.CutPrefix(digits, "x"); ok {
-				digits, base = hex, 16
-			}
-			if v, err := strconv.ParseUint(digits, base, 31); err == nil && name[0] == '#' && utf8.ValidRune(rune(v)) {
-				return end + 1, rune(v)
-			}
-		}
-	}
-	c, n = utf8.DecodeRune(text)
-	return max(n, 1), c
-}
-
-// unreferenced is unescape for a text of a document of XML.
-func unreferenced(dst []byte, pos []int32, text []byte) ([]byte, []int32) {
-	for i := 0; i < len(text); {
-		from, n := len(dst), 1
-		if text[i] == '&' {
-			var c rune
-			if n, c = reference(text[i:]); n > 1 {
-				dst = utf8.AppendRune(dst, c)
-			}
-		}
-		if len(dst) == from {
-			dst = append(dst, text[i])
-		}
-		for range len(dst) - from {
-			pos = append(pos, int32(i))
-		}
-		i += n
-	}
-	return dst, append(pos, int32(len(text)))
 }
 
 // Quoted reports whether what is added to the text must be escaped.

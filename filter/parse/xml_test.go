@@ -4,6 +4,8 @@ import (
 	"encoding/xml"
 	"strings"
 	"testing"
+
+	"qss-filter/filter/scan"
 )
 
 // TestXMLPieces has the texts of documents, line by line.
@@ -56,7 +58,7 @@ func FuzzXML(f *testing.F) {
 				t.Fatalf("%q in %s: %v", text, doc[0], err)
 			}
 		}
-		plain, pos := unreferenced(nil, nil, []byte(text))
+		plain, pos := scan.Unreference(nil, nil, []byte(text))
 		if len(pos) != len(plain)+1 || pos[len(plain)] != int32(len(text)) {
 			t.Fatalf("%q has %d bytes and %d places", text, len(plain), len(pos))
 		}
