@@ -177,6 +177,9 @@ type Answer struct {
 	// Files are the used files and the result of the search for them; nil if a source does not look for files.
 	// It is shared between answers and must not be changed.
 	Files *Files
+	// Named, if not nil, returns the name of the function of the last frame for the one that a log has for it: what minified code calls it. It
+	// returns that one if no other is known. The frame has none then.
+	Named func(logged string) string
 	// Partial is set if the debug information refers to a missing file: when that is found, the answer
 	// may have more.
 	Partial bool

@@ -32,8 +32,10 @@ type Answer struct {
 	Ambiguous bool
 	// refuting is set if Elsewhere shows that the file is another one.
 	refuting bool
-	// called is set if the name of the innermost function is the log's.
+	// called is set if the name of the last function is that which named has for logged, the log's.
 	called bool
+	logged string
+	named  func(logged string) string
 	// Java is what maps say of a frame of Java, nil for others. Frames has the only candidate.
 	Java *JavaAnswer
 	// Printed is what a printer remembers of the answer.
@@ -110,7 +112,7 @@ func (s *answers) lookAbsolute(ctx context.Context, p *Process, addr uint64, kin
 func (s *answers) look(ctx context.Context, q query) *Answer {
 	s.memo.watch(q.mod)
 	got := s.prefetch.take(ctx, q)
-	a := &Answer{Module: q.mod, Kind: q.kind, Offset: got.addr.Offset, Space: got.addr.Space, Frames: symsrc.Unfold(got.Frames), Made: got.Made, Unclear: got.unclear,
+	a := &Answer{Module: q.mod, Kind: q.kind, Offset: got.addr.Offset, Space: got.addr.Space, Frames: symsrc.Unfold(got.Frames), Made: got.Made, Unclear: got.unclear, named: got.Named,
 		adjusted: adjusted{q.Rule, got.back, got.probe.Known, got.probe.Trampoline}, validity: validity{generation: q.mod.generation, refutations: q.mod.refutations}}
 	if got.Files != nil {
 		a.files, a.retry = q.mod.found(got.Files), got.Files.Retry
@@ -162,11 +164,11 @@ func (s *answers) calledSo(a *Answer, name []byte) *Answer {
 	switch {
 	case last < 0, a.Frames[last].Func != "" && !a.called:
 		return a
-	case a.Frames[last].Func == string(name):
-		a.called = true // others may know it by now as it is
+	case a.called && a.logged == string(name):
 		return a
 	case !a.called:
-		a.Frames[last].Func, a.called, a.Printed = string(name), true, nil
+		a.logged, a.called, a.Printed = string(name), true, nil
+		a.Frames[last].Func = a.name(a.logged)
 		return a
 	}
 	key := hinted{a, string(name)}
@@ -175,9 +177,18 @@ func (s *answers) calledSo(a *Answer, name []byte) *Answer {
 	}
 	named := *a
 	named.Frames, named.Printed = slices.Clone(a.Frames), nil
-	named.Frames[last].Func = key.hint
+	named.logged = key.hint
+	named.Frames[last].Func = a.name(key.hint)
 	s.memo.agree(key, &named)
 	return &named
+}
+
+// name returns the name of the last function for the one that the log has.
+func (a *Answer) name(logged string) string {
+	if a.named == nil || logged == "" {
+		return logged
+	}
+	return a.named(logged)
 }
 
 // agree remembers what an answer becomes with what the log says of it.

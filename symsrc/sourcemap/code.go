@@ -23,6 +23,7 @@ type code struct {
 	mu     sync.Mutex
 	wide   map[int][]uint32 // row.before of the lines that were asked for
 	long   map[int][]uint32 // row.before of the lines that are longer than a step and not ASCII, if there are pieces
+	lexed  lexed
 }
 
 // step is how far the counted places of a line are apart, in bytes.

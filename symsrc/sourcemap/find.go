@@ -765,6 +765,11 @@ func (s *Script) At(offset uint64) symsrc.Answer {
 		if !compiled {
 			of.Files = a.Files // which watch the others
 		}
+		if first, then := a.Named, of.Named; first != nil && then != nil {
+			of.Named = func(logged string) string { return then(first(logged)) }
+		} else if then == nil {
+			of.Named = first
+		}
 		a, s = of, next
 	}
 	return a
@@ -837,11 +842,16 @@ func (s *Script) besideSource(file string) *Script {
 // at returns the answer of the script's own map.
 func (s *Script) at(offset uint64) symsrc.Answer {
 	a := s.read(offset)
-	if s.m.text.lost.Load() || s.code != nil && s.code.pieces != nil && s.code.pieces.of.lost.Load() { // what was read may be of two builds
+	if s.lost() {
 		s.files.Watch.Look()
 		return symsrc.Answer{Files: refused(s.files, "the script or its map has changed since the first frame of it")}
 	}
 	return a
+}
+
+// lost reports whether what was read may be of two builds.
+func (s *Script) lost() bool {
+	return s.m.text.lost.Load() || s.code != nil && s.code.pieces != nil && s.code.pieces.of.lost.Load()
 }
 
 // read is at for files that have not changed.
@@ -911,6 +921,10 @@ func (s *Script) read(offset uint64) symsrc.Answer {
 	}
 	if len(a.Frames) == 0 {
 		framed(&o, s.sourcePath(&f))
+		if o.Function == "" && s.code != nil {
+			q := &asked{line, column, f.of, f.near[f.index].source, f.place()}
+			a.Named = func(logged string) string { return s.nameOf(q, logged) }
+		}
 	}
 	return a
 }

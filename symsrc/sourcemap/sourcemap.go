@@ -9,6 +9,9 @@
 //	kept.go         what is kept of a map for the next run
 //	code.go         generated code, and whether a map can be of it
 //	compare.go      sources as a map has them, and what they say of code
+//	enclosing.go    the functions of generated code
+//	types.go        what TypeScript has between a function and its body
+//	declared.go     the original names of functions of generated code
 //	find.go         which map a script has
 package sourcemap
 
@@ -422,6 +425,14 @@ func (f *found) original() (o Original, ok bool) {
 		o.Column = -1
 	}
 	return o, true
+}
+
+// place returns where the place is in its source.
+func (f *found) place() position {
+	if f.word != nil {
+		return *f.word
+	}
+	return position{f.near[f.index].line, f.near[f.index].column}
 }
 
 // Below returns the path of a source of a map at a path, if the map has it as a relative one.
