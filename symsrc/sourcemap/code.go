@@ -595,7 +595,7 @@ func (c *code) closes(f *found, r *row, line, column, from, offset, to int) bool
 		}
 	}
 	of, next := f.compared(f.index, slices.Concat(all, after))
-	if of == unknown { // both that and what follows may be of one line
+	if _, _, known := f.source(&f.near[f.index]); !known { // both that and what follows may be of one line
 		i, sure := f.next(line, column)
 		return i >= 0 && sure
 	}
