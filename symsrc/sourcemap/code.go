@@ -411,7 +411,7 @@ func (c *code) choose(f *found, line, column int) bool {
 		return false
 	}
 	if to, is := r.endsCallee(offset); is || r.isConstructor(offset) {
-		return c.closes(f, &r, line, from, offset, to)
+		return c.closes(f, &r, line, column, from, offset, to)
 	}
 	if !f.chooseAmong(&r, from, offset) {
 		return false
@@ -584,7 +584,7 @@ func (r *row) skipClosers(at int) int {
 
 // closes has the place at a position be that of what ends at r.text[to], if the source has that, too, and what follows. Where it was put in the place of its
 // name, the end of it is elsewhere in the source than its call.
-func (c *code) closes(f *found, r *row, line, from, offset, to int) bool {
+func (c *code) closes(f *found, r *row, line, column, from, offset, to int) bool {
 	after := r.token(to)
 	r.want(from, to)
 	all := r.text[from:to]
@@ -596,6 +596,10 @@ func (c *code) closes(f *found, r *row, line, from, offset, to int) bool {
 		}
 	}
 	of, next := f.compared(f.index, slices.Concat(all, after))
+	if _, _, known := f.source(&f.near[f.index]); !known { // both that and what follows may be of one line
+		i, sure := f.next(line, column)
+		return i >= 0 && sure
+	}
 	if of != agrees || f.compare(f.index, r.text[from:offset+len(r.token(offset))]) != agrees {
 		return false
 	}
