@@ -68,7 +68,7 @@ func (k *known) init(f *liner) {
 
 // footprint returns about how many bytes of memory it takes.
 func (k *known) footprint() int {
-	return k.elements.Footprint() + k.frames.Footprint() + k.tails.Footprint() + min(k.read, k.tails.Most())*int(unsafe.Sizeof(readFrame{}))
+	return k.elements.Footprint() + k.frames.Footprint() + k.tails.Footprint() + min(k.read, k.tails.Most())*int(unsafe.Sizeof(readFrame{})) + len(k.heads)*headWeight
 }
 
 // lineKind is what a line may be that is known.
@@ -387,7 +387,7 @@ func dependsOn(t *resolve.Thread, a *resolve.Answer, take resolve.Rule) dependen
 
 // holds reports whether a known frame of t, whose address is to be taken so, still becomes what it became.
 func (k *known) holds(d *dependency, t *resolve.Thread, take resolve.Rule) bool {
-	return d.take == take && k.f.resolver.Holds(&d.kept) && d.process == t.Key
+	return d.take == take && !t.Heads() && k.f.resolver.Holds(&d.kept) && d.process == t.Key
 }
 
 // A stack of text comes again with other numbers and at other addresses, since every process lies elsewhere; what

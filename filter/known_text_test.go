@@ -1,11 +1,13 @@
 package filter_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"qss-filter/filter"
 	"qss-filter/filter/filtertest"
@@ -42,7 +44,7 @@ func stackLog(r *rand.Rand, n int, tails []string) string {
 			log.WriteString(pick("    ", "    ", "    ", "", " ", "\t", "  * ", "==7==", "I/x(7): ", "a | ", "11-21 10:11:12.123     7     7 I x       :     ", "11-21 10:11:12.123     9    10 I y       :     ", "[ 12.5][  T77] ", "Nov 21 10:11:12 host a[7]: ") + "#" +
 				fmt.Sprintf(pick("%d", "%d", "%d", "%02d"), number) + pick(" ", " ", " ", "  ") + address + tail + pick("\n", "\n", "\n", "\n", "\n", "\r\n"))
 		case k < 32:
-			log.WriteString(pick("==7==ERROR: AddressSanitizer: heap-use-after-free\n", "WARNING: ThreadSanitizer: data race (pid=7)\n", "SUMMARY: AddressSanitizer: x\n",
+			log.WriteString(pick("==7==ERROR: AddressSanitizer: heap-use-after-free\n", "WARNING: ThreadSanitizer: data race (pid=7)\n", "SUMMARY: AddressSanitizer: x\n", "SUMMARY: AddressSanitizer: x (/lib/a.so+0x20) in f\n",
 				"==8==ERROR: LeakSanitizer: y\n", "a.c:1:2: runtime error: z\n"))
 		case k < 34:
 			log.WriteString(pick("{{{reset}}}\n", "{{{module:0:a.so:elf:0123abcd}}}\n", "{{{mmap:0x1000:0x1000:load:0:rx:0x0}}}\n", "{{{bt:0:0x1021}}}\n", "{{{hexdict:a=0x1\n", "}}}\n"))
@@ -144,5 +146,38 @@ func TestKnownTextIsKnown(t *testing.T) {
 	}
 	if allocated := testing.AllocsPerRun(10, func() { f.Known(dst, again) }); allocated > 0 {
 		t.Errorf("%v times memory", allocated)
+	}
+}
+
+// TestKnownStaysOff holds that lines which are looked at in full after a panic are so for the rest of the log, whatever is said of it later.
+func TestKnownStaysOff(t *testing.T) {
+	for _, o := range []filter.Options{{}, {JSON: &jsonl.Options{}}} {
+		o.Symbols = &symbols{}
+		f := filter.New(o)
+		f.FullLook(true)
+		f.Input("another")
+		f.Written(time.Now())
+		line := []byte("    #0 0x7f0000000000  (/lib/a.so+0x20) (BuildId: 0123abcd)\n")
+		became(f, nil, bytes.Repeat(line, 5))
+		if _, n := f.Known(nil, line); n > 0 {
+			t.Error("a line is known")
+		}
+	}
+}
+
+// TestKnownBelowHeadline holds that the summary of a report is about its first frame also where that came before: its address is adjusted as that is.
+func TestKnownBelowHeadline(t *testing.T) {
+	const report = "WARNING: ThreadSanitizer: heap-use-after-free (pid=7)\n  Write of size 8 at 0x7d5c0005ed00 by main thread:\n" +
+		"    #0 0x7f0000000020 f (/lib/a.so+0x20)\n    #1 g (/lib/a.so+0x30)\n\nSUMMARY: ThreadSanitizer: heap-use-after-free (/lib/a.so+0x20) in f\n"
+	filtered := func(known bool) string {
+		return tell(t, filter.Options{Symbols: &symbols{}, JSON: &jsonl.Options{}}, func(f *filter.Filter, out *strings.Builder) {
+			f.FullLook(!known)
+			if err := f.Run(context.Background(), strings.NewReader(strings.Repeat(report, 6)), out); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	if got, want := filtered(true), filtered(false); got != want {
+		t.Errorf("got %s\nwant %s", got, want)
 	}
 }

@@ -2,6 +2,7 @@ package filter
 
 import (
 	"bytes"
+	"unsafe"
 
 	"qss-filter/filter/frame"
 	"qss-filter/filter/parse"
@@ -24,6 +25,9 @@ type knownHead struct {
 
 // maxHeads is how many prefixes are remembered.
 const maxHeads = 8
+
+// headWeight is about how many bytes of memory a prefix takes.
+const headWeight = int(unsafe.Sizeof(knownHead{})) + prefix.MaxHead
 
 // isPlain reports whether a part of a known line means nothing to any reader but those of its frame and its prefix.
 func isPlain(text []byte) bool {

@@ -10,6 +10,7 @@ import (
 	"qss-filter/filter/guard"
 	"qss-filter/filter/linecache"
 	"qss-filter/filter/mappings"
+	"qss-filter/filter/match"
 	"qss-filter/filter/parse"
 	"qss-filter/filter/prefix"
 	"qss-filter/filter/resolve"
@@ -28,6 +29,9 @@ type proving struct {
 	open map[*resolve.Thread]bool
 	// listed are the processes whose mappings are among the lines that are held back: they do not count before these leave.
 	listed map[*resolve.Process]bool
+	// texts says which of the lines that are held back mean nothing in that state of the filter.
+	texts []bool
+	state match.When
 	// named is the process that the last line names, as valgrind's do.
 	named []byte
 	// passed is the last line that was not looked at, since it has a build ID or is known, and passedLine its number.
@@ -105,7 +109,7 @@ func (h *proving) mayNeed(line []byte) bool {
 		return (h.f.unidentified || h.f.resolver.Mapped) && bytes.Contains(line, linecache.BTStart[1:])
 	}
 	h.f.resolver.NoteListed(line)
-	return frame.CandidateOfFile(line, h.f.absolutes()) || h.f.joints[h.next()] != nil
+	return frame.CandidateOfFile(line, h.f.absolutes()) || h.joint() != nil
 }
 
 // pass notes a line that was not looked at, the last one so far.
@@ -122,16 +126,24 @@ func (h *proving) mayHold(ctx context.Context, line []byte) (before, passes bool
 			before, passes = h.holding(), true
 		}
 	}()
-	found, needs := h.collect(ctx, line)
+	text := h.holding() && h.state == h.f.state && h.joint() == nil && bytes.IndexByte(line, '#') < 0 && h.isText(line)
+	found, needs := h.collect(ctx, line, &text)
 	switch {
 	case !h.holding() && !needs:
 		return false, true
 	case found == endsStack:
 		return true, false
 	}
+	if !h.holding() {
+		h.texts, h.state = h.texts[:0], h.f.state
+	}
+	h.texts = append(h.texts, text)
 	h.hold(line)
 	return false, false
 }
+
+// joint returns what the next line is a part of, nil for a line that is none.
+func (h *proving) joint() *parse.Joint { return h.f.joints[h.next()] }
 
 // finding is what a line means for the lines that are held back.
 type finding uint8
@@ -144,19 +156,20 @@ const (
 	ofStack
 )
 
-// collect reads the frames of a line into the stacks of their threads. needs is set if one of them needs proof.
-func (h *proving) collect(ctx context.Context, line []byte) (found finding, needs bool) {
+// collect reads the frames of a line into the stacks of their threads. needs is set if one of them needs proof. If text is set, the line has
+// nothing that is searched for, and no number of a frame; it is cleared if the line is of a list of mappings nonetheless.
+func (h *proving) collect(ctx context.Context, line []byte, text *bool) (found finding, needs bool) {
 	number := h.next()
 	if h.passedLine > 0 && h.passedLine == number-1 {
 		h.passedLine = 0
 		h.passed, _ = scan.CutEnd(h.passed)
-		h.read(ctx, h.passed, number-1)
+		h.read(ctx, h.passed, number-1, new(bool))
 	}
-	return h.read(ctx, line, number)
+	return h.read(ctx, line, number, text)
 }
 
 // read is the same for a line of that number.
-func (h *proving) read(ctx context.Context, line []byte, number int) (found finding, needs bool) {
+func (h *proving) read(ctx context.Context, line []byte, number int, text *bool) (found finding, needs bool) {
 	l := h.f.readLine(h.f.uncolored(line), number)
 	p := &h.f.parser.Prefix
 	named := p.Claimed.Of(l.Text)
@@ -172,18 +185,25 @@ func (h *proving) read(ctx context.Context, line []byte, number int) (found find
 		if l.JSON {
 			t = h.f.thread(l)
 		}
-		now, need := h.segment(ctx, t, l, number)
+		now, need := h.segment(ctx, t, l, number, text)
 		found, needs = max(found, now), needs || need
 	}
 	return found, needs
 }
 
 // segment is the same for a segment of a thread.
-func (h *proving) segment(ctx context.Context, t *resolve.Thread, l *parse.Line, number int) (found finding, needs bool) {
+func (h *proving) segment(ctx context.Context, t *resolve.Thread, l *parse.Line, number int, text *bool) (found finding, needs bool) {
 	if h.holding() && l.Begins() {
 		if _, is := mappings.Parse(l.Text[l.Start:l.End]); is {
 			h.list(t.Process)
+			*text = false
 		}
+	}
+	if *text {
+		if h.open[t] {
+			return endsStack, false
+		}
+		return ofOther, false
 	}
 	for fr := range h.frames(l) {
 		if h.listed[t.Process] {
@@ -280,10 +300,17 @@ func (h *proving) leave(ctx context.Context, dst []byte) []byte {
 	}
 	h.weigh(ctx)
 	h.open, h.listed = nil, nil
-	for _, line := range h.take() {
-		dst = h.f.Line(ctx, dst, line)
+	for i, line := range h.take() {
+		if !h.texts[i] || h.f.Scan() == nil || h.f.state != h.state {
+			dst = h.f.Line(ctx, dst, line)
+			h.f.rescan()
+			continue
+		}
+		var same bool
+		if dst, same = h.f.Skip(dst, line); same {
+			dst = append(dst, line...)
+		}
 	}
-	h.f.rescan()
 	return dst
 }
 

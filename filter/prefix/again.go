@@ -17,12 +17,12 @@ type Head struct {
 	endOfTime func(line []byte) int
 }
 
-// maxHead is how long a Head is at most, in bytes.
-const maxHead = 128
+// MaxHead is how long a Head is at most, in bytes.
+const MaxHead = 128
 
 // Learn makes it the prefix of a line, which was read last. ok is false for prefixes that more than their own bytes decide on.
 func (h *Head) Learn(line []byte, p *Prefix) (ok bool) {
-	if p.Start == 0 || p.Start > maxHead || int(p.Part) != p.Start || p.Kind != p.Outer || p.Partial || p.size > 0 || p.held.known || !p.Claimed.Empty() ||
+	if p.Start == 0 || p.Start > MaxHead || int(p.Part) != p.Start || p.Kind != p.Outer || p.Partial || p.size > 0 || p.held.known || !p.Claimed.Empty() ||
 		p.End != len(line) || line[p.Start-1] != ' ' {
 		return false
 	}

@@ -221,6 +221,11 @@ func (t *Thread) summed(line []byte, addr uint64, module []byte, rule Rule) Rule
 	return rule
 }
 
+// Heads reports whether the next frame is the first one below a headline, which the summary of the report may be about.
+func (t *Thread) Heads() bool {
+	return t.Emitter.headline != noHeadline && !t.Emitter.begun && t.Emitter.top == nil
+}
+
 // maxHead is how far the word of a summary is from the beginning of its line at most, in bytes: a line may hold thousands of frames.
 const maxHead = 1 << 10
 
