@@ -52,7 +52,7 @@ var (
 	// elsewhere are directories of the README's reader that are below the test's own.
 	elsewhere = strings.NewReplacer("/srv/", "$SCRATCH/srv/", "/mnt/", "$SCRATCH/mnt/")
 	// samples are the beginnings of blocks that are no commands, or talk to servers that are not there.
-	samples = []string{"#define ", "#include ", "import (", "use std::", "E/CRASH ", "- script: ", "- run: ", "test:", "nats-server -js", "for n in "}
+	samples = []string{"#define ", "#include ", "import (", "use std::", "E/CRASH ", "E/ReactNativeJS(", "- script: ", "- run: ", "test:", "nats-server -js", "for n in "}
 )
 
 // readmeLine is a command with its file and the number of its line.
