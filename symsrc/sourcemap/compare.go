@@ -1,6 +1,7 @@
 package sourcemap
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"math/bits"
@@ -11,18 +12,28 @@ import (
 	"unicode/utf8"
 )
 
-// sourceText is the content of a source that the map has, as JSON has it. Places in it are as those of code.
+// sourceText is the content of a source that the map has. Places in it are as those of code.
 type sourceText struct {
 	of     *text
-	at     span     // of the content, without its quotes
-	starts []uint32 // of its lines
+	at     span     // of the content as JSON has it, without its quotes
+	starts []uint32 // of its lines, as JSON has them, or of text if that is not empty
+	text   string   // what JSON's stands for, if it is kept
 }
 
-// Bounds of what is compared: bytes of the content of a source, and of where the lines of all begin that are remembered; columns of a line, and
-// bytes of code.
+// size returns the size of what starts are of.
+func (s *sourceText) size() int {
+	if s.text != "" {
+		return len(s.text)
+	}
+	return s.at.end - s.at.at
+}
+
+// Bounds of what is compared: bytes of the content of a source, and of what is remembered of all: the texts of some and where the lines begin;
+// columns of a line, and bytes of code.
 const (
 	maxText     = 4 << 20
 	maxTexts    = 16 << 20
+	maxKeptText = 512 << 10 // of one source. Texts take half of maxTexts at most.
 	maxColumn   = 1 << 12
 	maxCompared = 256
 )
@@ -38,24 +49,9 @@ func (m *Map) window(source, line int32) (w window, lines int, ok bool) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	of, known := m.texts[source]
-	var whole []byte
-	if !known {
-		space := wholeTexts.Get().(*[]byte)
+	of, whole, space := m.textOf(source)
+	if space != nil {
 		defer wholeTexts.Put(space)
-		at := m.contents[source]
-		if at.end-at.at <= maxText {
-			whole = m.text.readWith(space, at)
-		}
-		if len(whole) > 2 && whole[0] == '"' {
-			whole = whole[1 : len(whole)-1]
-			of = &sourceText{m.text, span{at.at + 1, at.end - 1}, lineStarts(whole)}
-			m.textBytes += 4 * len(of.starts)
-		}
-		if m.texts == nil || m.textBytes > maxTexts {
-			m.texts, m.textBytes = map[int32]*sourceText{}, 0
-		}
-		m.texts[source] = of
 	}
 	if of == nil {
 		return w, 0, false
@@ -63,6 +59,52 @@ func (m *Map) window(source, line int32) (w window, lines int, ok bool) {
 	w, ok = of.window(line, whole)
 	w.source, w.line = source, line
 	return w, len(of.starts), ok
+}
+
+// textOf returns the content of a source, nil for none. If it was read for that, whole is what JSON has of it, in space, which the caller puts
+// back then.
+func (m *Map) textOf(source int32) (of *sourceText, whole []byte, space *[]byte) {
+	of, known := m.texts[source]
+	if known {
+		return of, nil, nil
+	}
+	space = wholeTexts.Get().(*[]byte)
+	at := m.contents[source]
+	if at.end-at.at <= maxText {
+		whole = m.text.readWith(space, at)
+	}
+	if len(whole) > 2 && whole[0] == '"' {
+		whole = whole[1 : len(whole)-1]
+		of = &sourceText{of: m.text, at: span{at.at + 1, at.end - 1}}
+		if len(whole) <= maxKeptText && m.textBytes < maxTexts/2 {
+			of.keep(whole)
+		}
+		if of.text == "" {
+			of.starts = lineStarts(whole)
+		}
+		m.textBytes += len(of.text) + 4*len(of.starts)
+	}
+	if m.texts == nil || m.textBytes > maxTexts {
+		m.texts, m.textBytes = map[int32]*sourceText{}, 0
+	}
+	m.texts[source] = of
+	return of, whole, space
+}
+
+// keep keeps the text that a content of JSON stands for. Frames of one source come together.
+func (s *sourceText) keep(whole []byte) {
+	space := wholeTexts.Get().(*[]byte)
+	defer wholeTexts.Put(space)
+	text, ok := appendUnescaped(slices.Grow((*space)[:0], len(whole)), whole)
+	if *space = text; !ok {
+		return
+	}
+	s.text, s.starts = string(text), make([]uint32, 1, 1+bytes.Count(text, []byte{'\n'}))
+	for i := range text {
+		if text[i] == '\n' {
+			s.starts = append(s.starts, uint32(i+1))
+		}
+	}
 }
 
 // manyStarts are memory for where lines begin.
@@ -116,7 +158,7 @@ func (s *sourceText) window(line int32, whole []byte) (w window, ok bool) {
 	}
 	// part returns where the lines from one to another are; nowhere if they are long.
 	part := func(from, to int) (at span) {
-		at = span{0, s.at.end - s.at.at}
+		at = span{0, s.size()}
 		if from < len(s.starts) {
 			at.at = int(s.starts[from])
 		}
@@ -136,6 +178,13 @@ func (s *sourceText) window(line int32, whole []byte) (w window, ok bool) {
 	all := span{own.at, max(own.end, after.end)}
 	if before.end > 0 {
 		all.at = before.at
+	}
+	if s.text != "" {
+		if w.at = own.at - all.at; w.at == 0 {
+			w.first = line
+		}
+		w.text = s.text[all.at:all.end]
+		return w, true
 	}
 	var text []byte
 	if whole != nil {
@@ -170,24 +219,39 @@ func (s *sourceText) window(line int32, whole []byte) (w window, ok bool) {
 func appendUnescaped(dst, part []byte) (longer []byte, ok bool) {
 	longer = dst
 	var all byte
+	from := 0 // of what stands for itself
 	for i := 0; i < len(part); i++ {
 		b := part[i]
-		if b == '\\' && i+1 < len(part) {
-			i++
-			if b = unescaped[part[i]]; b == 0 {
-				return appendDecoded(dst, part)
-			}
-		} else if b < ' ' || b == '"' || b == '\\' {
+		all |= b
+		if !special[b] {
+			continue
+		}
+		if b != '\\' || i+1 == len(part) {
 			return dst, false
 		}
-		all |= b
-		longer = append(longer, b)
+		of := unescaped[part[i+1]]
+		if of == 0 {
+			return appendDecoded(dst, part)
+		}
+		longer = append(append(longer, part[from:i]...), of)
+		i++
+		from = i + 1
 	}
+	longer = append(longer, part[from:]...)
 	if all >= utf8.RuneSelf && !utf8.Valid(longer[len(dst):]) {
 		return appendDecoded(dst, part)
 	}
 	return longer, true
 }
+
+// special are the bytes that do not stand for themselves in a string of JSON.
+var special = func() (is [256]bool) {
+	for b := range byte(' ') {
+		is[b] = true
+	}
+	is['"'], is['\\'] = true, true
+	return is
+}()
 
 // unescaped are the bytes that those after a backslash stand for, 0 where it is not one that stands for one.
 var unescaped = [256]byte{'n': '\n', '"': '"', '\\': '\\', '/': '/', 't': '\t', 'r': '\r', 'b': '\b', 'f': '\f'}

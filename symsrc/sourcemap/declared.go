@@ -367,22 +367,31 @@ func (m *Map) linesOf(source, from, to int32) (w window, ok bool) {
 	if of == nil {
 		return w, false
 	}
-	at := span{of.at.at + int(of.starts[first]), of.at.end}
+	at := span{int(of.starts[first]), of.size()}
 	if int(to) < len(of.starts)-1 {
-		at.end = of.at.at + int(of.starts[to+1])
+		at.end = int(of.starts[to+1])
 	}
 	if at.end-at.at > maxBody {
 		return w, false
 	}
-	text, ok := appendUnescaped(nil, of.of.read(at))
+	text, ok := of.part(at)
 	if !ok {
 		return w, false
 	}
-	w = window{source: source, line: from, text: string(text), first: first}
+	w = window{source: source, line: from, text: text, first: first}
 	if first < from {
 		w.at = strings.IndexByte(w.text, '\n') + 1
 	}
 	return w, true
+}
+
+// part returns the text of a part, whose place is one of those that starts are of.
+func (s *sourceText) part(at span) (text string, ok bool) {
+	if s.text != "" {
+		return s.text[at.at:at.end], true
+	}
+	unescaped, ok := appendUnescaped(nil, s.of.read(span{s.at.at + at.at, s.at.at + at.end}))
+	return string(unescaped), ok
 }
 
 // namesFunction reports whether a word of a source names the innermost function around a place behind it, or is what of returns for that.
