@@ -204,7 +204,7 @@ type asked struct {
 	begin, end int
 	times      int
 	plain      plain
-	// hidden says whether a literal that references hide means something. inner is set for a line without its references.
+	// hidden is whether a literal that references hide means something. inner is set for a line without its references.
 	hidden answer
 	inner  bool
 }

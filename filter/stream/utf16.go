@@ -191,10 +191,7 @@ func (t *transcoder) decode() {
 // decodeASCII decodes the ASCII letters that raw begins with, four at once, and returns their length: most logs have few others.
 func (t *transcoder) decodeASCII(raw []byte) int {
 	const letters = 0x007f007f007f007f
-	shift := 0
-	if t.order == binary.BigEndian {
-		shift = 8
-	}
+	shift := letterShift(t.order)
 	n, k := 0, len(t.text)
 	t.text = slices.Grow(t.text, len(raw)/2)
 	text := t.text[:k+len(raw)/2]
@@ -209,6 +206,14 @@ func (t *transcoder) decodeASCII(raw []byte) int {
 	}
 	t.text = text[:k]
 	return n
+}
+
+// letterShift returns how many bits an ASCII letter is shifted by in its code unit, read as little-endian.
+func letterShift(order binary.ByteOrder) int {
+	if order == binary.BigEndian {
+		return 8
+	}
+	return 0
 }
 
 // isHigh reports whether a surrogate is the first half of a pair.
@@ -293,10 +298,7 @@ func (w *widening) Write(b []byte) (int, error) {
 // ascii encodes the ASCII letters that b begins with, four at once, and returns their number.
 func (w *widening) ascii(b []byte) int {
 	const other = 0x80808080
-	shift := 0
-	if w.order == binary.BigEndian {
-		shift = 8
-	}
+	shift := letterShift(w.order)
 	n, k := 0, len(w.text)
 	w.text = slices.Grow(w.text, 2*len(b))
 	text := w.text[:k+2*len(b)]

@@ -25,7 +25,7 @@ const (
 )
 
 // lexer reads the words and signs of JavaScript, as far as it takes to tell which functions a place is in: where strings, comments and regular
-// expressions are, and what brackets are for. It reads correct code only: what else it says of other code is of no use.
+// expressions are, and what brackets are for. Its results mean nothing for code that is not correct.
 type lexer struct {
 	text []byte
 	at   int
