@@ -204,21 +204,26 @@ func TestEndOfCallee(t *testing.T) {
 		{"function(e){return n}()", "n}(", "AAAA,YACC,OAAO,EACR", `function h(e) {\n return n}\nh()`, 0},
 		{"function(e){return n}()", "n}(", "AACA,YAAc,OAAO", `\nfunction (e) {return n}()`, 2},
 	} {
-		script := filepath.Join(t.TempDir(), "app.js")
-		for path, text := range map[string]string{script: c.code + "\n//# sourceMappingURL=app.js.map\n",
-			script + ".map": `{"version":3,"sources":["a.ts"],"sourcesContent":["` + c.content + `"],"names":[],"mappings":"` + c.mappings + `"}`} {
-			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		line := 0
-		if a := New(Options{}).Script(context.Background(), script).At(Pack(0, uint32(strings.Index(c.code, c.place)))); len(a.Frames) > 0 {
-			line = a.Frames[0].Line
-		}
+		line := lineAt(t, c.code, c.place, c.mappings, c.content)
 		if line != c.line {
 			t.Errorf("%s: line %d, want %d", c.code, line, c.line)
 		}
 	}
+}
+
+// lineAt returns the line that a script gets, 0 for none, at the place of a part of its code. The map has mappings and the content of its source.
+func lineAt(t *testing.T, code, place, mappings, content string) int {
+	script := filepath.Join(t.TempDir(), "app.js")
+	for path, text := range map[string]string{script: code + "\n//# sourceMappingURL=app.js.map\n",
+		script + ".map": `{"version":3,"sources":["a.ts"],"sourcesContent":["` + content + `"],"names":[],"mappings":"` + mappings + `"}`} {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if a := New(Options{}).Script(context.Background(), script).At(Pack(0, uint32(strings.Index(code, place)))); len(a.Frames) > 0 {
+		return a.Frames[0].Line
+	}
+	return 0
 }
 
 // TestUnsound has maps with places where the source has nothing that the code could be from, as those of code that compilers have added.
@@ -240,17 +245,7 @@ func TestUnsound(t *testing.T) {
 		{"a();x.b(c)", "b(", "AAAA,IACC,IAAM", `run();\n!o+run(n);`, 0},                          // other code between them
 		{"(new function(){this.a=b}).c", "b}", "AAAA,uBACC", `class K {\n a = b;\n}\nnew K().c`, 0},
 	} {
-		script := filepath.Join(t.TempDir(), "app.js")
-		for path, text := range map[string]string{script: c.code + "\n//# sourceMappingURL=app.js.map\n",
-			script + ".map": `{"version":3,"sources":["a.ts"],"sourcesContent":["` + c.content + `"],"names":[],"mappings":"` + c.mappings + `"}`} {
-			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		line := 0
-		if a := New(Options{}).Script(context.Background(), script).At(Pack(0, uint32(strings.Index(c.code, c.place)))); len(a.Frames) > 0 {
-			line = a.Frames[0].Line
-		}
+		line := lineAt(t, c.code, c.place, c.mappings, c.content)
 		if line != c.line {
 			t.Errorf("%s of %s: line %d, want %d", c.code, c.content, line, c.line)
 		}

@@ -116,7 +116,8 @@ func FuzzCompare(f *testing.F) {
 	})
 }
 
-// FuzzUnescaped holds that parts of strings are those that package json reads, and that lines begin where its text has them.
+// FuzzUnescaped holds that parts of strings are those that package json reads, that lines begin where its text has them, and that
+// what is around a line is the same of a text that is kept.
 func FuzzUnescaped(f *testing.F) {
 	f.Add([]byte(`a\tb\n\\n\"c\u00e9é\/`), uint8(2))
 	f.Add([]byte("\\\\\\n\\n\xff\x01\\ud83d\\ude00"), uint8(0))
@@ -144,6 +145,19 @@ func FuzzUnescaped(f *testing.F) {
 		for i, line := range lines[:len(lines)-1] {
 			if got, _ := appendUnescaped(nil, part[starts[i]:starts[i+1]]); string(got) != line {
 				t.Fatalf("%q: line %d is %q, want %q", part, i, got, line)
+			}
+		}
+		if want == "" || len(part) > maxColumn { // of long lines there are windows by what JSON has
+			return
+		}
+		read := sourceText{of: &text{data: part}, at: span{0, len(part)}, starts: starts}
+		kept := sourceText{of: read.of, at: read.at}
+		kept.keep(part)
+		for i := range lines {
+			a, aOK := read.window(int32(i), nil)
+			b, bOK := kept.window(int32(i), nil)
+			if kept.text != want || aOK != bOK || a != b {
+				t.Fatalf("%q: around line %d is %q, %t, of the text that is kept %q, %t", part, i, a.text, aOK, b.text, bOK)
 			}
 		}
 	})
