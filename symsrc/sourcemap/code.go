@@ -156,6 +156,9 @@ func (r *row) read(from, to int) {
 		return
 	}
 	begin, end := (r.begin+from)/blockSize*blockSize, ((r.begin+to-1)/blockSize+1)*blockSize
+	if r.of.pieces != nil && r.of.pieces.exact {
+		begin, end = r.begin+from, r.begin+to
+	}
 	r.of.pieces.want(r.begin+from, r.begin+to)
 	r.have = span{begin - r.begin, end - r.begin}
 }
@@ -765,6 +768,94 @@ func (c *code) holdsFrom(m *Map, line, column int) bool {
 	}
 	last := m.near(math.MaxInt32, math.MaxInt32, nil)
 	return len(last) == 0 || holds(last[len(last)-1].generatedLine, last[len(last)-1].generatedColumn)
+}
+
+// Of a map, samples are compared with the code: how many at most, the segments of one, how many of these say that the code there is elsewhere, and how
+// many samples that the map is of another build.
+const (
+	samples      = 128
+	sampled      = 16
+	movedWords   = 4
+	movedBefore  = 7
+	movedSamples = 2
+)
+
+// moved reports whether a map is of another build than the code, by samples of it: what was put in or left out somewhere moves what follows it.
+// The map of a build has hardly a segment in the middle of a word, or before one, also if a compiler is not exact.
+func (c *code) moved(m *Map) bool {
+	sample := c
+	if c.pieces != nil { // few bytes of it are wanted
+		sample = &code{text: c.text, pieces: c.pieces.exactly(), starts: c.starts, wide: map[int][]uint32{}, long: c.long}
+	}
+	wrong := 0
+	sample.movedFrom(m, 0, 0, &wrong)
+	return wrong >= movedSamples
+}
+
+func (c *code) movedFrom(m *Map, line, column int, wrong *int) {
+	for i := range m.sections {
+		s := &m.sections[i]
+		from := s.column
+		if s.line == 0 {
+			from += column
+		}
+		c.movedFrom(s.of, line+s.line, from, wrong)
+	}
+	space := spaces.Get().(*[]segment)
+	defer spaces.Put(space)
+	for i, n := 0, m.points.len(); i < n && *wrong < movedSamples; i += (n + samples - 1) / samples {
+		at, s := m.points.at(i)
+		part := span{at, min(at+pointEvery, len(m.mappings))}
+		text := part.of(m.mappings)
+		if m.pieces != nil {
+			text = m.text.read(span{m.mapped.at + part.at, m.mapped.at + part.end})
+		}
+		_, near, err := s.run(text, 0, len(text)*3/4, append((*space)[:0], s.segment)) // the rest may have the end of a segment only
+		*space = near[:0]
+		if err == nil && c.isElsewhere(near[:min(len(near), sampled)], line, column) {
+			*wrong++
+		}
+	}
+}
+
+// isElsewhere reports whether code is elsewhere than segments have it: some begin in the middle of words, or most before words. line and column are
+// where that begins which they are of.
+func (c *code) isElsewhere(of []segment, line, column int) bool {
+	within, before, words := 0, 0, 0
+	place := func(s *segment) int {
+		if s.generatedLine == 0 {
+			return column + int(s.generatedColumn)
+		}
+		return int(s.generatedColumn)
+	}
+	var r row
+	is := false
+	for i := range of {
+		if i == 0 || of[i].generatedLine != of[i-1].generatedLine {
+			end := i + 1
+			for end < len(of) && of[end].generatedLine == of[i].generatedLine {
+				end++
+			}
+			if r, is = c.row(int(of[i].generatedLine) + line); is {
+				from, _ := r.offset(place(&of[i]))
+				to, _ := r.offset(place(&of[end-1]))
+				r.want(from-1, to+2)
+			}
+		}
+		at, ok := 0, is
+		if is {
+			at, ok = r.offset(place(&of[i]))
+		}
+		switch {
+		case !ok || parts(r.text, at):
+			within++
+		case at < len(r.text) && inWord(r.text[at]):
+			words++
+		case at+1 < len(r.text) && inWord(r.text[at+1]):
+			before++
+		}
+	}
+	return within >= movedWords || before >= movedBefore && words <= movedWords/2
 }
 
 // Line returns a line of the script without its end, counted from 0. ok is false if there is none, or if the script is not here or of another

@@ -621,6 +621,8 @@ func (m *Maps) script(of *Map, at, script string, read openedCode, look *symsrc.
 		s.files = refused(s.files, at+" has debug ID "+of.DebugID+", and "+script+" has "+id)
 	case !s.code.holds(of):
 		s.files = refused(s.files, at+" has places that "+script+" does not have")
+	case s.code.moved(of):
+		s.files = refused(s.files, at+" is of another build: it has places within words of "+script)
 	case id != "" && id == of.DebugID:
 		s.files.Unverified = false
 	}
