@@ -636,7 +636,7 @@ func (c *code) sound(f *found, line, column int) bool {
 	if offset, ok := r.offset(column); ok && offset < len(r.text) {
 		at = r.text[offset]
 	}
-	return f.sound(&r, at)
+	return f.sound(&r, at) && c.echoes(f)
 }
 
 // maxToken bounds a word that is looked at.
@@ -780,6 +780,9 @@ const (
 	movedSamples = 2
 )
 
+// beforeWords are signs before words that begin nothing themselves, or seldom.
+const beforeWords = ".,;:=?&|>("
+
 // moved reports whether a map is of another build than the code, by samples of it: what was put in or left out somewhere moves what follows it.
 // The map of a build has hardly a segment in the middle of a word, or before one, also if a compiler is not exact.
 func (c *code) moved(m *Map) bool {
@@ -851,7 +854,7 @@ func (c *code) isElsewhere(of []segment, line, column int) bool {
 			within++
 		case at < len(r.text) && inWord(r.text[at]):
 			words++
-		case at+1 < len(r.text) && inWord(r.text[at+1]):
+		case at+1 < len(r.text) && inWord(r.text[at+1]) && strings.IndexByte(beforeWords, r.text[at]) >= 0:
 			before++
 		}
 	}

@@ -265,11 +265,12 @@ func appendDecoded(dst, part []byte) (longer []byte, ok bool) {
 	return append(dst, text...), true
 }
 
-// isJavaScript reports whether a source is in JavaScript or in TypeScript, also with other parts, by its name.
+// isJavaScript reports whether a source is in JavaScript or in TypeScript, also with other parts, by its name. Without an end of its name, it is code that a
+// bundler has added.
 func isJavaScript(source string) bool {
 	source, _, _ = strings.Cut(source, "?")
 	switch path.Ext(source) {
-	case ".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".vue", ".svelte", ".astro":
+	case "", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".vue", ".svelte", ".astro":
 		return true
 	}
 	return false
@@ -454,6 +455,147 @@ func (f *found) sound(r *row, code byte) bool {
 	}
 	return wrong <= close/2 && (others < 2 || same > 0)
 }
+
+// Of the segments near a place, those whose words and strings are compared with the source: how many before and after it, how many more if few of these
+// have what compilers leave, how many must have that, and how many of these must be in the source: one of so many, or of fewer if that at the place itself is not.
+const (
+	echoed      = 8
+	echoedMost  = 32
+	minEchoed   = 4
+	shareEchoed = 5
+	shareOwn    = 2
+)
+
+// echoes reports whether the source has what the code has near the place: words and strings that compilers leave. Another source, or another text of it,
+// has few of them at the places of the map. It returns true if the code has too few of them, or if the map does not have the source.
+func (c *code) echoes(f *found) bool {
+	w, _, ok := f.source(&f.near[f.index])
+	if !ok || w.text == "" {
+		return true
+	}
+	of := echo{code: c, f: f, w: &w, line: -1}
+	share := shareEchoed
+	if of.add(f.index); of.all > of.same {
+		share = shareOwn
+	}
+	for k := 1; k <= echoedMost; k++ {
+		if of.same*share > 2*echoed || k > echoed && of.all >= minEchoed {
+			break
+		}
+		of.add(f.index - k)
+		of.add(f.index + k)
+	}
+	return of.all < minEchoed || of.same*share >= of.all
+}
+
+// echo counts words and strings of code, and those of them that the source has, too.
+type echo struct {
+	code *code
+	f    *found
+	w    *window
+	// line is that of r, −1 for none.
+	line      int
+	r         row
+	all, same int
+}
+
+// add adds what is at the place of the i-th segment. Of several segments with one place in the source, none counts: maps of maps have those of code that a
+// compiler has added.
+func (e *echo) add(i int) {
+	near := e.f.near
+	if i < 0 || i >= len(near) || near[i].source != e.w.source || i > 0 && near[i-1].ofSame(&near[i]) || i+1 < len(near) && near[i+1].ofSame(&near[i]) {
+		return
+	}
+	of, ok := e.w.ofLine(near[i].line)
+	if !ok || near[i].column > maxColumn {
+		return // it would have to be read
+	}
+	n, column := e.f.generated(i)
+	if n != e.line {
+		if e.r, ok = e.code.row(n); !ok {
+			return
+		}
+		e.line = n
+	}
+	from, ok := e.r.offset(column)
+	if !ok || from >= len(e.r.text) || parts(e.r.text, from) {
+		return
+	}
+	source := ""
+	if at, ok := of.offset(near[i].column); ok {
+		source = of.text[at:]
+	}
+	to := e.end(i, n, from)
+	e.r.want(from, to)
+	code := string(e.r.text[from:to])
+	if strings.IndexByte(quotes, code[0]) >= 0 {
+		text := simpleString(code)
+		if text == "" {
+			return
+		}
+		e.all++
+		if a := simpleString(source); a != "" && (strings.HasPrefix(a, text) || strings.HasPrefix(text, a)) {
+			e.same++
+		}
+		return
+	}
+	// A map may have only lines. What is in braces may begin there, or a name in quotes.
+	tokens := 1
+	word, rest := nextToken(code)
+	for rest != "" && !isEcho(word) && strings.IndexByte(quotes, rest[0]) < 0 {
+		word, rest = nextToken(rest)
+		tokens++
+	}
+	if !isEcho(word) {
+		return
+	}
+	a, rest := nextToken(source)
+	if a == calledModule || a != "" && isDigit(a[0]) {
+		return
+	}
+	e.all++
+	for k := 0; k < 2*tokens && a != "" && a != word && (k < tokens-1 || !inWord(a[0])); k++ {
+		a, rest = nextToken(rest)
+	}
+	if a == word {
+		e.same++
+	}
+}
+
+// end returns the offset of the end of what is compared from the i-th segment on, which begins in a line of the code at an offset.
+func (e *echo) end(i, line, from int) int {
+	to := min(from+maxToken, len(e.r.text))
+	for k := i + 1; k < len(e.f.near); k++ {
+		n, column := e.f.generated(k)
+		if n != line {
+			break
+		}
+		if at, ok := e.r.offset(column); ok && at > from {
+			return min(at, to)
+		}
+	}
+	return to
+}
+
+// isEcho reports whether a token is a word that compilers leave.
+func isEcho(token string) bool {
+	return len(token) >= minEcho && inWord(token[0]) && !isDigit(token[0]) && !slices.Contains(notEchoed, token)
+}
+
+func isDigit(b byte) bool { return b >= '0' && b <= '9' }
+
+// ofSame reports whether two segments are of one place of a source.
+func (s *segment) ofSame(other *segment) bool {
+	return s.source == other.source && s.line == other.line && s.column == other.column
+}
+
+// minEcho is the length of a word that compilers hardly make up themselves.
+const minEcho = 3
+
+// calledModule calls a module, which bundlers have a function of their own for. notEchoed are words that compilers put in the place of others.
+const calledModule = "require"
+
+var notEchoed = strings.Fields("const else for function let return this undefined var void while")
 
 // simpleString returns the string that a text begins with, "" if it is none of ASCII without escapes and values.
 func simpleString(text string) string {

@@ -71,6 +71,26 @@ func stacks(t *testing.T, path string, what *regexp.Regexp) (all [][]string) {
 	return all
 }
 
+// TestEchoes has maps whose source is another one, or another text of it: what compilers leave of a source is not where they have it, though each single place
+// may be that of something.
+func TestEchoes(t *testing.T) {
+	const kept, short = "AAAA,IAAI,OACJ,IAAI,OACJ,IAAI,OACJ,IAAI", "AAAA,EAAI,KACJ,EAAI,KACJ,EAAI,KACJ,EAAI" // a word of each line, and what is called of it
+	for _, c := range []struct {
+		code, mappings, content string
+		line                    int
+	}{
+		{`one.add(a);two.get(b);xyz.set(c);uvw.run(d)`, kept, `one.add(n)\ntwo.get(n)\nxyz.set(n)\nuvw.run(n)`, 3},
+		{`one.add(a);two.get(b);xyz.set(c);uvw.run(d)`, kept, `\none.add(n)\ntwo.get(n)\nxyz.set(n)\nuvw.run(n)`, 0},
+		{`one.add(a);two.get(b);xyz.set(c);uvw.run(d)`, kept, `rst.pop(n)\nopq.cut(n)\nlmn.sum(n)\nijk.end(n)`, 0},
+		{`a.p(b);c.q(d);e.r(f);g.s(h)`, short, `rst.pop(n)\nopq.cut(n)\nlmn.sum(n)\nijk.end(n)`, 3}, // the compiler has left none
+	} {
+		place := strings.SplitAfter(c.code, ";")[2]
+		if line := lineAt(t, c.code, place, c.mappings, c.content); line != c.line {
+			t.Errorf("%s of %s: line %d, want %d", c.code, c.content, line, c.line)
+		}
+	}
+}
+
 // TestCompareTokens holds which code agrees with a source: names may be others, and words that minifiers drop may be missing.
 func TestCompareTokens(t *testing.T) {
 	for _, c := range []struct {
