@@ -367,31 +367,18 @@ func (m *Map) linesOf(source, from, to int32) (w window, ok bool) {
 	if of == nil {
 		return w, false
 	}
-	at := span{int(of.starts[first]), of.size()}
+	at := span{int(of.starts[first]), len(of.text)}
 	if int(to) < len(of.starts)-1 {
 		at.end = int(of.starts[to+1])
 	}
 	if at.end-at.at > maxBody {
 		return w, false
 	}
-	text, ok := of.part(at)
-	if !ok {
-		return w, false
-	}
-	w = window{source: source, line: from, text: text, first: first}
+	w = window{source: source, line: from, text: of.text[at.at:at.end], first: first}
 	if first < from {
 		w.at = strings.IndexByte(w.text, '\n') + 1
 	}
 	return w, true
-}
-
-// part returns the text of a part, whose place is one of those that starts are of.
-func (s *sourceText) part(at span) (text string, ok bool) {
-	if s.text != "" {
-		return s.text[at.at:at.end], true
-	}
-	unescaped, ok := appendUnescaped(nil, s.of.read(span{s.at.at + at.at, s.at.at + at.end}))
-	return string(unescaped), ok
 }
 
 // namesFunction reports whether a word of a source names the innermost function around a place behind it, or is what of returns for that.
