@@ -118,6 +118,8 @@ type row struct {
 	text  []byte
 	// before are the units before each step of a line that is not ASCII, nil for others.
 	before []uint32
+	// seen is the column that was asked for last in such a line, and its offset: the next one is behind it, mostly.
+	seen struct{ column, offset int }
 }
 
 // row returns a line. ok is false if there is none.
@@ -173,10 +175,17 @@ func (r *row) offset(column int) (offset int, ok bool) {
 	at, i := int(r.before[k]), k*step
 	stop := min(i+step+utf8.UTFMax, len(r.text)) // the next step has more units before it
 	r.want(i-1, stop+1)
+	if r.seen.column > at && r.seen.column <= column {
+		at, i = r.seen.column, r.seen.offset
+	}
 	for i < stop && !utf8.RuneStart(r.text[i]) { // it was counted at its begin
 		i++
 	}
 	for i < stop && at < column {
+		if at+8 <= column && i+8 <= stop && binary.LittleEndian.Uint64(r.text[i:])&highBits == 0 {
+			at, i = at+8, i+8
+			continue
+		}
 		_, size := utf8.DecodeRune(r.text[i:])
 		at++
 		if size == 4 {
@@ -184,8 +193,12 @@ func (r *row) offset(column int) (offset int, ok bool) {
 		}
 		i += size
 	}
+	r.seen.column, r.seen.offset = at, i
 	return i, at >= column
 }
+
+// highBits are the highest bits of eight bytes, none of which is set if all are ASCII.
+const highBits = 0x8080808080808080
 
 // unitsBefore returns how many UTF-16 units are before each step of a line, nil if each byte is one.
 func unitsBefore(line []byte) (before []uint32) {
@@ -197,7 +210,7 @@ func unitsBefore(line []byte) (before []uint32) {
 		if i%step == 0 {
 			before = append(before, uint32(units))
 		}
-		if i%8 == 0 && i+8 <= len(line) && binary.LittleEndian.Uint64(line[i:])&0x8080808080808080 == 0 {
+		if i%8 == 0 && i+8 <= len(line) && binary.LittleEndian.Uint64(line[i:])&highBits == 0 {
 			units += 8
 			i += 7
 			continue
@@ -217,11 +230,10 @@ func unitsBefore(line []byte) (before []uint32) {
 
 // isASCII reports whether all bytes of a line are those of ASCII.
 func isASCII(line []byte) bool {
-	const high = 0x8080808080808080
 	for ; len(line) >= 32; line = line[32:] {
 		a, b := binary.LittleEndian.Uint64(line), binary.LittleEndian.Uint64(line[8:])
 		c, d := binary.LittleEndian.Uint64(line[16:]), binary.LittleEndian.Uint64(line[24:])
-		if (a|b|c|d)&high != 0 {
+		if (a|b|c|d)&highBits != 0 {
 			return false
 		}
 	}

@@ -38,12 +38,18 @@ func TestOffset(t *testing.T) {
 			r.offset(len(line) / 2) // it only ends
 			continue
 		}
-		column := 0
+		column, offsets := 0, map[int]int{}
 		for at, char := range line {
 			if got, ok := r.offset(column); !ok || got != at {
 				t.Fatalf("column %d is at %d, want %d", column, got, at)
 			}
+			offsets[column] = at
 			column += utf16.RuneLen(char)
+		}
+		for column, at := range offsets { // in any order
+			if got, ok := r.offset(column); !ok || got != at {
+				t.Fatalf("column %d is at %d, want %d", column, got, at)
+			}
 		}
 		if got, ok := r.offset(column); !ok || got != len(line) {
 			t.Fatalf("the end is at %d", got)

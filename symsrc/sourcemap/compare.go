@@ -134,7 +134,7 @@ func (s *sourceText) window(line int32) (w window, ok bool) {
 
 // unescape returns the text that what is in the quotes of a string of JSON stands for, and sets where its lines begin. ok is false if it is none.
 func (c *content) unescape(whole []byte) (text string, ok bool) {
-	const ones, high = 0x0101010101010101, 0x8080808080808080
+	const ones = 0x0101010101010101
 	var all strings.Builder
 	all.Grow(len(whole))
 	c.starts = append(c.starts[:0], 0)
@@ -142,10 +142,10 @@ func (c *content) unescape(whole []byte) (text string, ok bool) {
 	for i := 0; i < len(whole); {
 		if i+8 <= len(whole) { // there are too many backslashes in most texts for bytes.IndexByte
 			eight := binary.LittleEndian.Uint64(whole[i:])
-			wide |= eight & high
+			wide |= eight & highBits
 			slash, quote := eight^'\\'*ones, eight^'"'*ones
 			// What is not zero in a byte is right up to the first such byte.
-			n := ((slash-ones)&^slash | (quote-ones)&^quote | (eight-' '*ones)&^eight) & high
+			n := ((slash-ones)&^slash | (quote-ones)&^quote | (eight-' '*ones)&^eight) & highBits
 			if n == 0 {
 				i += 8
 				continue

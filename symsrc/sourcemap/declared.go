@@ -2,6 +2,7 @@ package sourcemap
 
 import (
 	"bytes"
+	"encoding/binary"
 	"slices"
 	"sort"
 	"strings"
@@ -202,6 +203,10 @@ func (c *code) position(offset int) (line, column int) {
 		i++
 	}
 	for i < at {
+		if i+8 <= at && binary.LittleEndian.Uint64(r.text[i:])&highBits == 0 {
+			column, i = column+8, i+8
+			continue
+		}
 		_, size := utf8.DecodeRune(r.text[i:])
 		if column++; size == 4 {
 			column++

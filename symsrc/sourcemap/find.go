@@ -557,7 +557,7 @@ func comment(file string, size int64) string {
 		return ""
 	}
 	i := bytes.LastIndex(tail, commentWord)
-	if i < 0 && size > maxComment { // it may be one that has the map itself
+	if i < 0 && size > maxComment && endsBase64(tail) { // it may be one that has the map itself
 		text := make([]byte, size)
 		if _, err := io.ReadFull(io.NewSectionReader(f, 0, size), text); err != nil {
 			return ""
@@ -572,6 +572,12 @@ func comment(file string, size int64) string {
 	}
 	line, _, _ := bytes.Cut(tail[i+len(commentWord):], []byte("\n"))
 	return string(bytes.TrimSpace(line))
+}
+
+// endsBase64 reports whether the first line of a text may be the end of one in base64.
+func endsBase64(text []byte) bool {
+	line, _, _ := bytes.Cut(text, []byte("\n"))
+	return !slices.ContainsFunc(bytes.TrimRight(line, " \t\r"), func(b byte) bool { return digits[b] == 64 && b != '=' })
 }
 
 // open reads a map of a script. The files are watched from before they are read.
