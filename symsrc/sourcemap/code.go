@@ -24,6 +24,7 @@ type code struct {
 	wide   map[int][]uint32 // row.before of the lines that were asked for
 	long   map[int][]uint32 // row.before of the lines that are longer than a step and not ASCII, if there are pieces
 	lexed  lexed
+	keep   func(functions []byte) // keeps what the index has of functions, nil if that is not wanted
 }
 
 // step is how far the counted places of a line are apart, in bytes.
@@ -56,8 +57,13 @@ func openCode(path string, kept *diskcache.Kept) (c *code, id string) {
 		return newCode(text), debugID(text)
 	}
 	of := &text{path: path, info: info}
+	keep := func(index []byte) {
+		if now, err := os.Stat(path); err == nil && of.is(now) {
+			kept.Store(path, index)
+		}
+	}
 	if index, ok := kept.Load(path); ok {
-		if c, id, ok = of.decodeCode(index); ok {
+		if c, id, ok = of.decodeCode(index, keep); ok {
 			return c, id
 		}
 	}
@@ -76,7 +82,7 @@ func openCode(path string, kept *diskcache.Kept) (c *code, id string) {
 		return nil, ""
 	}
 	kept.Store(path, index)
-	c, id, _ = of.decodeCode(index)
+	c, id, _ = of.decodeCode(index, keep)
 	return c, id
 }
 

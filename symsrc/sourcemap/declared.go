@@ -20,6 +20,7 @@ type lexed struct {
 	read      int
 	done      bool
 	functions []enclosing
+	index     []byte // has them, if that is not empty, and was not read yet
 	// parents are the names of the parents of classes, nil as long as they are not wanted.
 	parents map[string]bool
 }
@@ -54,10 +55,12 @@ func (c *code) function(m *Map, line, column int, name string) (of enclosing, ok
 	offset += r.begin
 	c.lexed.mu.Lock()
 	defer c.lexed.mu.Unlock()
+	c.lexed.readIndex(len(c.text))
 	if !c.lexed.done && len(c.text) > smallScript && c.lexed.read < len(c.text)/4 { // all of it takes less time soon
 		space := spaces.Get().(*[]segment)
 		defer spaces.Put(space)
 		f := m.find(line, column, *space)
+		f.giveBack(space)
 		for _, back := range [...]int{nearBy, farthest} {
 			near, is := c.functionNear(&f, line, column, offset, back, one)
 			if is == inFunction || is == inOther || is == inNone && back == farthest {
@@ -66,11 +69,20 @@ func (c *code) function(m *Map, line, column int, name string) (of enclosing, ok
 		}
 	}
 	if !c.lexed.done {
-		c.pieces.want(0, len(c.text))
-		c.lexed.functions, c.lexed.done = functionsOf(c.text), true
+		c.findFunctions()
 	}
 	of, ok = enclosingAt(c.lexed.functions, offset)
 	return of, ok && offset-int(of.begin) < farthest && one(of)
+}
+
+// findFunctions finds all functions of the script, and keeps them for the next run.
+func (c *code) findFunctions() {
+	c.lexed.done = true
+	c.pieces.want(0, len(c.text))
+	c.lexed.functions = functionsOf(c.text)
+	if c.keep != nil && !c.pieces.of.lost.Load() {
+		c.keep(appendFunctions(nil, c.lexed.functions))
+	}
 }
 
 // nearness says what is known of a place from the text before it.
@@ -298,7 +310,10 @@ func (c *code) wordAt(after uint32) []byte {
 // source that names the innermost function around a frame there, too, or as of has it. A minifier may have put code of one function in another.
 func (s *Script) declared(at int, q *asked, was string, of func(enclosing) uint32) string {
 	line, column := s.code.position(at)
-	f := s.m.find(line, column, nil)
+	space := spaces.Get().(*[]segment)
+	defer spaces.Put(space)
+	f := s.m.find(line, column, *space)
+	f.giveBack(space)
 	if f.of != q.of {
 		return ""
 	}
@@ -332,7 +347,7 @@ func (m *Map) declares(seg *segment, at position, was string, of func(enclosing)
 	if !ok {
 		return ""
 	}
-	name := w.text[begin:wordEnd([]byte(w.text), begin)]
+	name := w.text[begin:wordEnd(w.text, begin)]
 	if name == was || !isName(name) || isKeyword(name) || (name[0] == '#') != (was[0] == '#') || len(name) > maxName || begin > 0 && inWord(w.text[begin-1]) {
 		return ""
 	}
@@ -345,7 +360,13 @@ func (m *Map) declares(seg *segment, at position, was string, of func(enclosing)
 		w.at += i + 1
 	}
 	place, ok := w.offset(at.column)
-	if !ok || !namesFunction([]byte(w.text), begin, place, of) {
+	if !ok {
+		return ""
+	}
+	lines := contents.Get().(*content)
+	defer contents.Put(lines)
+	lines.json = append(lines.json[:0], w.text...)
+	if !namesFunction(lines.json, begin, place, of) {
 		return ""
 	}
 	return name

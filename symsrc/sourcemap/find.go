@@ -892,9 +892,7 @@ func (s *Script) read(offset uint64) symsrc.Answer {
 	space := spaces.Get().(*[]segment)
 	defer spaces.Put(space)
 	f := s.m.find(line, column, *space)
-	if f.of.sorted == nil && cap(f.near) > cap(*space) {
-		*space = f.near
-	}
+	f.giveBack(space)
 	sure := true
 	if s.code == nil && f.index >= 0 {
 		_, sure = f.next(line, column)
@@ -933,6 +931,13 @@ func (s *Script) read(offset uint64) symsrc.Answer {
 		}
 	}
 	return a
+}
+
+// giveBack has the space for segments be the one that find has made larger.
+func (f *found) giveBack(space *[]segment) {
+	if f.of.sorted == nil && cap(f.near) > cap(*space) {
+		*space = f.near
+	}
 }
 
 // Finder returns a finder that finds the maps of scripts, and asks another one for all else. A script is the program of what it finds.

@@ -134,7 +134,12 @@ func (p *pieces) want(from, to int) {
 // changed reports whether a file is not the one that it was.
 func (t *text) changed(f *os.File) bool {
 	now, err := f.Stat()
-	return err != nil || !os.SameFile(now, t.info) || now.Size() != t.info.Size() || !now.ModTime().Equal(t.info.ModTime())
+	return err != nil || !t.is(now)
+}
+
+// is reports whether a file is the one that it was.
+func (t *text) is(now os.FileInfo) bool {
+	return os.SameFile(now, t.info) && now.Size() == t.info.Size() && now.ModTime().Equal(t.info.ModTime())
 }
 
 // Bounds of a map: its bytes, and those of one whose index is kept. A smaller one is as fast to read.
