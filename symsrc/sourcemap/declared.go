@@ -20,7 +20,7 @@ type lexed struct {
 	read      int
 	done      bool
 	functions []enclosing
-	index     []byte // has them, if that is not empty, and was not read yet
+	index     []byte // has both functions and parents, if it is not empty, and was not read yet
 	// parents are the names of the parents of classes, nil as long as they are not wanted.
 	parents map[string]bool
 }
@@ -75,13 +75,14 @@ func (c *code) function(m *Map, line, column int, name string) (of enclosing, ok
 	return of, ok && offset-int(of.begin) < farthest && one(of)
 }
 
-// findFunctions finds all functions of the script, and keeps them for the next run.
+// findFunctions finds all functions of the script, and the parents of classes, and keeps them for the next run.
 func (c *code) findFunctions() {
 	c.lexed.done = true
 	c.pieces.want(0, len(c.text))
 	c.lexed.functions = functionsOf(c.text)
 	if c.keep != nil && !c.pieces.of.lost.Load() {
-		c.keep(appendFunctions(nil, c.lexed.functions))
+		c.lexed.parents = parentsIn(c.text)
+		c.keep(c.lexed.appendTo(nil))
 	}
 }
 
@@ -164,7 +165,7 @@ func (c *code) placesBefore(f *found, line, column, offset, back int) (places []
 func (c *code) extended(short, original string) bool {
 	c.lexed.mu.Lock()
 	defer c.lexed.mu.Unlock()
-	if c.lexed.parents == nil {
+	if c.lexed.readIndex(len(c.text)); c.lexed.parents == nil {
 		c.pieces.want(0, len(c.text))
 		c.lexed.parents = parentsIn(c.text)
 	}

@@ -18,6 +18,9 @@ type enclosing struct {
 	parent int32
 }
 
+// functionSize is the size of a function in bytes.
+const functionSize = 5 * 4
+
 // maxFunctionsOf bounds the functions of a script, and maxOpen the brackets that are open at one place of it.
 const (
 	maxFunctionsOf = 1 << 20

@@ -43,7 +43,6 @@ type Maps struct {
 	searching chan *search
 	many      sync.Once
 	known     map[string]*entry
-	size      int // bytes of the maps of known scripts
 	// failed is set if the search for a script has found what cannot be used.
 	failed bool
 }
@@ -116,12 +115,12 @@ func (m *Maps) remembered(ctx context.Context, name string) *Script {
 	}
 	m.failed = false
 	s := m.find(ctx, name)
-	if s != nil {
-		m.size += s.size()
+	size := s.size()
+	for _, e := range m.known {
+		size += e.script.size()
 	}
-	if len(m.known) >= maxScripts || m.size > maxKept {
+	if len(m.known) >= maxScripts || size > maxKept {
 		clear(m.known)
-		m.size = 0
 	}
 	m.known[name] = &entry{s, time.Now(), m.failed}
 	return s
@@ -686,12 +685,19 @@ func (s *Script) sourcePath(f *found) string {
 
 // size returns how many bytes of memory a script takes, about.
 func (s *Script) size() (n int) {
-	if s.part {
+	if s == nil || s.part {
 		return 0 // that of the bundle
 	}
-	s.m.each(func(m *Map) { n += len(m.mappings) + len(m.points) + len(m.sorted)*24 })
+	s.m.each(func(m *Map) {
+		n += len(m.mappings) + len(m.points) + len(m.sorted)*24
+		if last := len(m.contents) - 1; last >= 0 { // they may all be wanted
+			n += min(m.contents[last].end-m.contents[0].at, maxTexts)
+		}
+	})
 	if s.code != nil {
-		n += len(s.code.text)
+		s.code.lexed.mu.Lock()
+		defer s.code.lexed.mu.Unlock()
+		n += len(s.code.text) + len(s.code.lexed.functions)*functionSize
 	}
 	return n
 }

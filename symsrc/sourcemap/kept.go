@@ -89,15 +89,16 @@ func (t *text) decode(index []byte) (m *Map, ok bool) {
 
 // The index of a script has what finding its lines takes: its debug ID, the lengths of its lines, and row.before of those that code.long has. Its
 // functions follow if they were wanted: how many they are, and of each where its parameters begin, after the one before it, how long it is, and
-// its words, of which each is 0 for none, or one more than twice its distance from there, and 1 more than that if it is before.
+// its words, of which each is 0 for none, or one more than twice its distance from there, and 1 more than that if it is before; then the names of
+// the parents of classes.
 const codeMagic = "qss-filter script 2\n"
 
-// appendFunctions appends functions in the order of their beginnings, as an index has them.
-func appendFunctions(b []byte, all []enclosing) []byte {
-	b = binary.AppendUvarint(b, uint64(len(all)))
+// appendTo appends the functions and the parents, as an index has them.
+func (l *lexed) appendTo(b []byte) []byte {
+	b = binary.AppendUvarint(b, uint64(len(l.functions)))
 	last := uint32(0)
-	for i := range all {
-		of := &all[i]
+	for i := range l.functions {
+		of := &l.functions[i]
 		b = binary.AppendUvarint(b, uint64(of.begin-last))
 		b = binary.AppendUvarint(b, uint64(of.end-of.begin))
 		for _, word := range [...]uint32{of.name, of.class} {
@@ -112,10 +113,15 @@ func appendFunctions(b []byte, all []enclosing) []byte {
 		}
 		last = of.begin
 	}
+	b = binary.AppendUvarint(b, uint64(len(l.parents)))
+	for _, name := range slices.Sorted(maps.Keys(l.parents)) {
+		b = binary.AppendUvarint(b, uint64(len(name)))
+		b = append(b, name...)
+	}
 	return b
 }
 
-// readIndex reads the functions of a script of that many bytes that its index has, if it has any.
+// readIndex reads the functions and the parents of a script of that many bytes that its index has, if it has any.
 func (l *lexed) readIndex(size int) {
 	if len(l.index) == 0 {
 		return
@@ -142,11 +148,15 @@ func (l *lexed) readIndex(size int) {
 			*word = uint32(at)
 		}
 	}
+	parents := map[string]bool{}
+	for range r.number(maxParents) {
+		parents[string(r.bytes(r.number(len(r.rest))))] = true
+	}
 	if r.bad || len(r.rest) > 0 {
 		return
 	}
 	nest(all)
-	l.functions, l.done = all, true
+	l.functions, l.parents, l.done = all, parents, true
 }
 
 // encode returns the index of code that states a debug ID.

@@ -117,7 +117,7 @@ func FuzzIndex(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add(appendFunctions(newCode([]byte("a\n")).encode("id"), []enclosing{{begin: 7, end: 9, name: 3}, {begin: 8, end: 9, class: 9}}), uint16(1), uint16(8))
+	f.Add((&lexed{functions: []enclosing{{begin: 7, end: 9, name: 3}, {begin: 8, end: 9, class: 9}}}).appendTo(newCode([]byte("a\n")).encode("id")), uint16(1), uint16(8))
 	f.Fuzz(func(t *testing.T, index []byte, line, column uint16) {
 		of := &text{path: "testdata/scripts/flat.min.js.map", info: info}
 		if m, ok := of.decode(index); ok {
@@ -195,12 +195,12 @@ func TestKeptCode(t *testing.T) {
 	}
 }
 
-// TestKeptFunctions holds that the functions of a script are those of its text when they are in its index, which then takes no reading of that, and that
-// a damaged index has none.
+// TestKeptFunctions holds that the functions of a script, and the parents of its classes, are those of its text when they are in its index, which then
+// takes no reading of that, and that a damaged index has none.
 func TestKeptFunctions(t *testing.T) {
 	var script strings.Builder
 	for i := range 3000 {
-		fmt.Fprintf(&script, "class A%d{m(a){return()=>a.b()}};const c%d=function d(){e(function(){f()})};\n", i, i)
+		fmt.Fprintf(&script, "class A%d extends B.c{m(a){return()=>a.b()}};const c%d=function d(){e(function(){f()})};\n", i, i)
 	}
 	path := filepath.Join(t.TempDir(), "main.js")
 	if err := os.WriteFile(path, []byte(script.String()), 0o600); err != nil {
@@ -226,7 +226,9 @@ func TestKeptFunctions(t *testing.T) {
 		t.Fatalf("%d functions, want %d", len(first.lexed.functions), len(want))
 	}
 	again := open(kept, func([]byte) { t.Error("the same functions are kept again") })
-	again.lexed.readIndex(len(again.text))
+	if !again.extended("c", "") || again.extended("B", "A1") {
+		t.Error("classes have other parents")
+	}
 	if !again.lexed.done || !slices.Equal(again.lexed.functions, want) {
 		t.Fatalf("%d functions are in the index, want %d", len(again.lexed.functions), len(want))
 	}
