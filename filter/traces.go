@@ -8,7 +8,6 @@ import (
 
 	"qss-filter/filter/frame"
 	"qss-filter/filter/guard"
-	"qss-filter/filter/match"
 	"qss-filter/filter/parse"
 	"qss-filter/filter/prefix"
 	"qss-filter/filter/resolve"
@@ -62,13 +61,14 @@ func (h *traces) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
 		if out, n = h.f.tails.run(dst, b); n > 0 {
 			return out, n
 		}
-		if n = len(line); h.idle(line) {
-			out, same := h.Skip(dst, line)
+		if n = h.idle(ctx, b); n > 0 {
+			out, same := h.Skip(dst, b[:n])
 			if same {
-				out = append(out, line...)
+				out = append(out, b[:n]...)
 			}
 			return out, n
 		}
+		n = len(line)
 	}
 	ends, holds := h.mayHold(ctx, line)
 	if ends {
@@ -94,15 +94,31 @@ func (h *traces) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
 	return dst, n
 }
 
-// idle reports whether a line means nothing: it holds words of a frame of Java, but no frame.
-func (h *traces) idle(line []byte) bool {
-	f := h.f
-	if f.Scan() == nil || f.java().State() != match.Retracing || f.held.holding() || f.ahead != nil && f.ahead.holding() || bytes.IndexByte(line, '{') >= 0 ||
-		f.parser.Long || f.scan(f.native).Next(line, 0) >= 0 {
-		return false
+// idle returns how many bytes of the lines at the beginning of b mean nothing: they hold words of Java, but no frame of a class that a map knows, and
+// no exception of one, and nothing of machine code.
+func (h *traces) idle(ctx context.Context, b []byte) (n int) {
+	f, j := h.f, h.f.java()
+	if f.known.off || f.Scan() == nil || !j.Settled() || f.held.holding() || f.ahead != nil && f.ahead.holding() || f.parser.Long || f.parser.InXML() {
+		return 0
 	}
-	return !frame.MayBeJava(line)
+	known := func(class, source []byte) bool { return j.Means(ctx, class, source) }
+	native := f.scan(f.native)
+	for n < len(b) {
+		end := bytes.IndexByte(b[n:], '\n') + 1
+		if end == 0 {
+			end = len(b) - n
+		}
+		line := b[n : n+end]
+		if end > h.MaxLine() || n > 0 && f.Scan().Next(line, 0) < 0 || tagEnds(line) || native.Next(line, 0) >= 0 || h.mayThrow(ctx, line) || frame.AnyJava(line, known) {
+			break
+		}
+		n += end
+	}
+	return n
 }
+
+// tagEnds reports whether a line may be one of logcat -v process, whose tag stands after the text.
+func tagEnds(line []byte) bool { return len(line) > 1 && line[1] == '(' }
 
 // late reports whether an exception has waited for its first frame for too many lines.
 func (h *traces) late() bool {

@@ -92,9 +92,10 @@ func (j *Java) Frame(ctx context.Context, t *Thread, fr *parse.Frame, as *Weighe
 		return a
 	}
 	was := retrace.Frame{Class: string(class), Method: string(method), File: string(file), Line: line, HasLine: numbered}
-	found, known, fits := t.on(maps).retrace(was)
-	j.opens(t.java, false)
-	if t.java.tooMany {
+	trace := j.on(t, maps)
+	found, known, fits := trace.retrace(was)
+	j.opens(trace, trace.outlined())
+	if trace.tooMany {
 		a.Java.TooMany = true
 		return a
 	}
@@ -116,7 +117,6 @@ func (j *Java) Frame(ctx context.Context, t *Thread, fr *parse.Frame, as *Weighe
 		}
 	}
 	a.Java.Dropped = len(found) == 0
-	j.opens(t.java, a.Java.Dropped)
 	for _, chain := range found {
 		a.Java.Candidates = append(a.Java.Candidates, javaFrames(chain))
 	}
@@ -169,6 +169,14 @@ func (j *Java) opens(t *javaTrace, open bool) {
 	t.open = open
 }
 
+// Settled reports whether maps are known, and no frame depends on what was before it: then one of a class that no map has means nothing.
+func (j *Java) Settled() bool { return j.open == 0 && (j.looked || !j.maps.MayFind()) && j.State() == match.Retracing }
+
+// Means reports whether a frame of a class with that source may be another one.
+func (j *Java) Means(ctx context.Context, class, source []byte) bool {
+	return len(frame.JavaMap(source)) > 0 || j.Knows(ctx, class)
+}
+
 // Plain reports whether every frame of Java is read with the same maps, and none depends on what was before it.
 func (j *Java) Plain() bool { return j.open == 0 && !j.refuted && len(j.maps.Named()) > 0 }
 
@@ -193,13 +201,14 @@ func (j *Java) Thrown(t *Thread, class string, as *Weighed) string {
 	if len(maps) == 0 || j.refuting(t.Process, maps) != "" {
 		return ""
 	}
-	trace, now := t.on(maps), class
-	j.opens(trace, true)
+	trace, now, open := j.on(t, maps), class, false
 	for i, m := range maps {
 		if original, ok := m.Exception(&trace.of[i], now); ok {
 			now = original
 		}
+		open = open || m.Rewrites(now)
 	}
+	j.opens(trace, open)
 	if now == class {
 		return ""
 	}

@@ -253,6 +253,14 @@ func (m *Map) Throws(name string) bool {
 	return false
 }
 
+// Rewrites reports whether frames right below an exception of that own name may be others than elsewhere.
+func (m *Map) Rewrites(original string) bool {
+	for range m.index.thrown.all("") {
+		return true
+	}
+	return m.Throws(original)
+}
+
 // line returns the line at an offset.
 func (m *Map) line(at uint32) []byte {
 	line, _, _ := bytes.Cut(m.data[at:], []byte("\n"))
