@@ -115,8 +115,16 @@ func (h *traces) mayThrow(ctx context.Context, line []byte) bool {
 	if bytes.IndexByte(line, '{') >= 0 || bytes.IndexByte(line, 0x1b) >= 0 {
 		return true
 	}
+	if len(line) > 0 && line[len(line)-1] == ')' { // logcat -v process has its tag there
+		if tag := bytes.LastIndex(line, tagMark); tag >= 0 && h.isThrown(ctx, line[:tag]) {
+			return true
+		}
+	}
 	return h.isThrown(ctx, line) || h.throwsBefore(ctx, line, ':') || h.throwsBefore(ctx, line, ']')
 }
+
+// tagMark stands before a tag that follows the text.
+var tagMark = []byte("  (")
 
 // throwsBefore is mayThrow for the names before a byte.
 func (h *traces) throwsBefore(ctx context.Context, line []byte, end byte) bool {

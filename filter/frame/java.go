@@ -47,15 +47,18 @@ var javaLiterals = []match.Literal{
 // JavaLiterals returns what a stream is searched for, for frames of Java.
 func JavaLiterals() []match.Literal { return javaLiterals }
 
-// mapWord stands before the ID of the map that has the names of a frame, in place of its source file (R8, SourceFileRewriter).
+// mapWord stands before the ID of the map that has the names of a frame, in place of its source file (R8, SourceFileRewriter), as MapWord does.
 const mapWord = "r8-map-id-"
+
+// MapWord is the word in bytes.
+var MapWord = []byte(mapWord)
 
 // opensSource reports whether the word begins the source of a frame of Java.
 func opensSource(line []byte, at int) bool { return at == 0 || line[at-1] == '(' }
 
 // JavaMap returns the ID of the map in the source of a frame of Java, without the word before it. It is empty if there is none.
 func JavaMap(source []byte) []byte {
-	id, found := bytes.CutPrefix(source, []byte(mapWord))
+	id, found := bytes.CutPrefix(source, MapWord)
 	if !found {
 		return nil
 	}
