@@ -71,6 +71,9 @@ func (t *javaTrace) chain(i int, m *javamap.Map, chain []retrace.Frame, known, f
 			continue
 		}
 		dropped = false
+		if len(chain) == 1 { // nearly always
+			return r.Candidates
+		}
 		var longer [][]retrace.Frame
 		for _, before := range all {
 			for _, more := range r.Candidates {
