@@ -130,7 +130,9 @@ func cutHex(text []byte, word string) (before []byte, ok bool) {
 }
 
 // areDigits reports whether a text is a decimal number.
-func areDigits(text []byte) bool { return len(text) > 0 && len(bytes.TrimLeft(text, "0123456789")) == 0 }
+func areDigits(text []byte) bool {
+	return len(text) > 0 && len(bytes.TrimLeft(text, "0123456789")) == 0
+}
 
 // maxGoLine bounds the lines of tracebacks that are read, in bytes.
 const maxGoLine = 4 << 10
