@@ -54,9 +54,8 @@ func IsObject(text []byte) bool {
 // readObject reads the object around line[at] if of says that it is a frame.
 func (s *Search) readObject(line []byte, at, from int, f *Frame, of func(line []byte, o *scan.Object, f *Frame) bool) bool {
 	low := max(from, at-maxModule)
-	open := low + s.lastIndexByte(line[low:at], '{')
-	var o scan.Object
-	if open < low || !o.Read(line, open) || !s.spend(o.Whole.End-open) || !of(line, &o, f) {
+	open, o := low+s.lastIndexByte(line[low:at], '{'), &s.object
+	if open < low || !o.Read(line, open) || !s.spend(o.Whole.End-open) || !of(line, o, f) {
 		return false
 	}
 	members := o.Members()

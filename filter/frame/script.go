@@ -2,7 +2,6 @@ package frame
 
 import (
 	"bytes"
-	"slices"
 
 	"qss-filter/filter/scan"
 	"qss-filter/symsrc"
@@ -43,27 +42,37 @@ const maxAsked = 1 << 10
 // readAsked reads such a frame of a script with what a server was asked for, `app.js?v=1:2:3`, and of a bundle of Metro's server, `index.bundle?platform=ios&dev=true:12:34`, or with `//&`
 // in place of the question mark; the end of the name stands at line[at:].
 func readAsked(s *Search, line []byte, at, from int, f *Frame) bool {
-	colon, ok := endOfAsked(line, at)
-	return ok && s.spend(colon-at) && s.script(line, at, colon, from, f)
+	colon, tried, ok := endOfAsked(line, at)
+	return s.spend(tried*placeLook) && ok && s.spend(colon-at) && s.script(line, at, colon, from, f)
 }
 
-// endOfAsked returns where the colon stands before the place in a bundle whose name ends at line[at:].
-func endOfAsked(line []byte, at int) (colon int, ok bool) {
+// placeLook is how many bytes a place counts for that is looked for behind a colon.
+const placeLook = 16
+
+// endOfAsked returns where the colon stands before the place in a bundle whose name ends at line[at:], and how many colons were tried. No space is
+// before it.
+func endOfAsked(line []byte, at int) (colon, tried int, ok bool) {
 	asked := line[at:min(len(line), at+maxAsked)]
+	for _, space := range " \t" {
+		if end := bytes.IndexByte(asked, byte(space)); end >= 0 {
+			asked = asked[:end]
+		}
+	}
 	for i := 0; ; i++ {
 		k := bytes.IndexByte(asked[i:], ':')
 		if k < 0 {
-			return 0, false
+			return 0, tried, false
 		}
+		tried++
 		if i += k; endsPlace(line, at+i) {
-			return at + i, !slices.ContainsFunc(asked[:i], scan.IsSpace)
+			return at + i, tried, true
 		}
 	}
 }
 
 // endsAsked reports the same.
 func endsAsked(line []byte, at int) bool {
-	_, ok := endOfAsked(line, at)
+	_, _, ok := endOfAsked(line, at)
 	return ok
 }
 
