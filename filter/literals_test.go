@@ -108,6 +108,9 @@ func TestNearFrames(t *testing.T) {
 		"21:36:55     INFO -  <<<<<<<",
 		`{"source":"Auth.js:888","message":"login of \"test\" failed","level":4}`,
 		`[2023-05-15] local.ERROR: Uncaught ReflectionException: Class "App\Policies\Customer" does not exist`,
+		`{"filename":"lib/urllib.py","function":"open","lineno":12,"colno":4}`,
+		`{"methodName":"run","fileName":"Worker.java","lineNumber":12,"column":0,"className":"x.Worker"}`,
+		`Now using Node.js 20:11 of http://127.0.0.1`,
 		`Old Config: ['avd.ini.encoding=UTF-8\n', 'path=/builds/mozemulator-x86_64.avd\n']`,
 	} {
 		if search.Next([]byte(line+"\n"), 0) >= 0 {
