@@ -56,8 +56,10 @@ var (
 	decimalOffset = match.Literal{Text: ".so+0", After: match.Digit, When: match.Always}
 	signatureWord = match.Literal{Text: "StacktraceAddressSignature:", When: match.Always, Fits: beforePaths}
 	scriptPlace   = match.Literal{Text: "js:", After: match.Digit, When: match.Always, Fits: func(line []byte, at int) bool { return endsPlaceOrExcerpt(line, at+len("js")) }}
-	bundlePlace   = match.Literal{Text: "bundle:", After: match.Digit, When: match.Always, Fits: func(line []byte, at int) bool { return endsPlace(line, at+len("bundle")) }}
-	hermesPlace   = match.Literal{Text: ".hbc:", After: match.Digit, When: match.Always, Fits: func(line []byte, at int) bool { return endsPlace(line, at+len(".hbc")) }}
+	// coloredPlace is the same where Deno has colors in it, which it writes to pipes, too.
+	coloredPlace = match.Literal{Text: "js\x1b[", When: match.Always}
+	bundlePlace  = match.Literal{Text: "bundle:", After: match.Digit, When: match.Always, Fits: func(line []byte, at int) bool { return endsPlace(line, at+len("bundle")) }}
+	hermesPlace  = match.Literal{Text: ".hbc:", After: match.Digit, When: match.Always, Fits: func(line []byte, at int) bool { return endsPlace(line, at+len(".hbc")) }}
 	// askedBundle and askedApple end the path of a bundle of Metro's server, and bareBegin is before a place in one that has no name.
 	askedBundle   = match.Literal{Text: "bundle?", When: match.Always, Fits: endsAsked}
 	askedScript   = match.Literal{Text: "js?", When: match.Always, Fits: endsAsked}

@@ -140,7 +140,7 @@ var formats = [...]Format{
 	{"art", ") [captured native frame] (", 0, "", stopAt(capturedWord), readCaptured, "      at (art_quick_invoke_stub+612) (BuildId: b229f9d1b6196afaae086f29f029f907) [captured native frame] (libart.so)"},
 	{"execinfo", execinfoWord, 0, "", stopAt(atPath), readExecinfo, "0x800cdd3f6 <_swapcontext+0x146> at /lib/libthr.so.3"},
 	{"frr", mappedAt, 0, "", stopAt(mappedWord), readFRR, "BGP: zlog_signal+0xf5               7f48751a5255     7ffd12a12720 /lib/libfrr.so.0 (mapped at 0x7f4875106000)"},
-	{scripts, "js:", 0, "", stopAt(scriptPlace), readScript, "    at new K (file:///srv/app/dist/o.mjs:2:16)"},
+	{scripts, "js:", 0, "", stopAt(scriptPlace, coloredPlace), readScript, "    at new K (file:///srv/app/dist/o.mjs:2:16)"},
 	{scripts, "bundle:", 0, "", stopAt(bundlePlace), readScript, "    at inner (address at index.android.bundle:1:237392)"},
 	{scripts, ".hbc:", 0, "", stopAt(hermesPlace), readScript, "    at inner (address at hm.hbc:1:96)"},
 	{scripts, "bundle?", 0, "", stopAt(askedBundle), readAsked, "total@http://10.0.2.2:8081/index.bundle?platform=android&dev=true:99:12"},

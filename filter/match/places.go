@@ -103,6 +103,7 @@ var places = map[string]place{
 	"bundle:":                      {0, 4},
 	"bundle?":                      {0, 4},
 	"epc = ":                       {2, 6},
+	"js\x1b[":                      {0, 6},
 	"js ":                          {0, 3},
 	"js:":                          {0, 6},
 	"js?":                          {0, 6},
