@@ -101,7 +101,7 @@ type member struct {
 // weight is how much more a stop counts that comes in every state, and traced how much more one that comes once there are frames of Java.
 const weight, traced = 10, 4
 
-// left is how much more a stop counts at the first three bytes of a literal: the search leaves its loop there.
+// left is how much more a stop counts at the four bytes of a literal: the search leaves its loop there.
 const left = 4
 
 // tracing are the states of a reader that has seen frames of Java.
@@ -156,7 +156,7 @@ func choose(t *testing.T, pattern string) {
 			for k := range match.Sets {
 				more := any.more(k, m.l, at, all)
 				if m.l.When&tracing != 0 && more < least {
-					more += traced * java.more(k, m.l, at, all)
+					more += traced * (java.more(k, m.l, at, all) + left*own)
 				}
 				if counts && more < least {
 					more += weight * (always.more(k, m.l, at, all) + left*own)
@@ -200,11 +200,11 @@ func (t *tally) more(set int, l *match.Literal, at int, all []quad) float64 {
 	return g.stops(all) - t.stops[set]
 }
 
-// ownStops returns how often the first three bytes that a literal is searched for by stand in the logs.
+// ownStops returns how often the bytes that a literal is searched for by stand in the logs.
 func ownStops(l *match.Literal, at int, all []quad) (n float64) {
 	for i := range all {
 		q, is := &all[i], true
-		for pos, c := range q.bytes[:match.Width-1] {
+		for pos, c := range q.bytes {
 			is = is && bytes.IndexByte(l.Bytes(at+pos), c) >= 0
 		}
 		if is {

@@ -282,28 +282,51 @@ func TestJavaArrival(t *testing.T) {
 	}
 }
 
-// TestJavaKnown holds that frames which were seen before become the same, whatever was between them, and count as often.
+// TestJavaKnown holds that frames which were seen before become the same, whatever was between them, and count as often: with maps that the user
+// names, with those that frames name, and without any.
 func TestJavaKnown(t *testing.T) {
 	rng := rand.New(rand.NewPCG(21, 3))
-	maps := named(t, javaMap+"out.Class -> o.o:\n    1:2:int out():0 -> a\n# {\"id\":\"com.android.tools.r8.outline\"}\n"+strings.Replace(callsite, "-> b:", "-> o.p:", 1)+strings.Replace(npe, "-> a:", "-> o.n:", 1))
-	lines := []string{"java.lang.NullPointerException", "\tat o.n.a(:4)", "\tat o.o.a(:2)", "\tat o.p.s(:27)", "\tat a.b.c.a(SourceFile:1)", "\tat a.b.c.a(SourceFile:2)", "\tat a.b.c.d(Unknown Source)", "\tat a.b.c.zz(SourceFile:1)", "\tat q.r.s(SourceFile:1)",
+	text := javaMap + "out.Class -> o.o:\n    1:2:int out():0 -> a\n# {\"id\":\"com.android.tools.r8.outline\"}\n" + strings.Replace(callsite, "-> b:", "-> o.p:", 1) + strings.Replace(npe, "-> a:", "-> o.n:", 1)
+	every := text + "any.Class -> o.y:\n    4:4:void any.Class.in():3:3 -> a\n    4:4:void any.Class.out():5 -> a\n    # {\"id\":\"com.android.tools.r8.rewriteFrame\",\"conditions\":[],\"actions\":[\"removeInnerFrames(1)\"]}\n"
+	dir := t.TempDir()
+	mapFile(t, dir, "one/mapping.txt", text)
+	mapFile(t, dir, "two/mapping.txt", strings.NewReplacer("4f1b2c3", "99", "com.example.app", "com.wrong").Replace(javaMap))
+	maps := []func() *javamap.Maps{
+		func() *javamap.Maps { return named(t, text) },
+		func() *javamap.Maps { return named(t, every) },
+		func() *javamap.Maps { return openMaps(t, javamap.Options{Places: []string{dir}}) },
+		func() *javamap.Maps {
+			return openMaps(t, javamap.Options{Files: []string{mapFile(t, t.TempDir(), "m.txt", appMap)}, Places: []string{dir}})
+		},
+		func() *javamap.Maps { return openMaps(t, javamap.Options{}) },
+	}
+	lines := []string{"java.lang.NullPointerException", "\tat o.n.a(:4)", "\tat o.o.a(:2)", "\tat o.p.s(:27)", "\tat o.y.a(:4)", "\tat a.b.c.a(SourceFile:1)", "\tat a.b.c.a(SourceFile:2)", "\tat a.b.c.d(Unknown Source)", "\tat a.b.c.zz(SourceFile:1)", "\tat q.r.s(SourceFile:1)",
 		"Caused by: a.b.e: text", "a.b.e: text", "words at a.b.c", "#00 pc 00001234  /data/app/base.odex (f+12)", "    #0 0x7fa52731c130 (/usr/lib/a.so+0x1130)",
-		"\tat a.b.c.a(r8-map-id-4f1b2c3:3)", "at a.b.c.a(SourceFile:1)", "x at a.b.c.a(SourceFile:1)\tat a.b.c.a(SourceFile:2)", "\tat a.b.c.a(SourceFile:1)\r"}
-	for range 200 {
+		"\tat a.b.c.a(r8-map-id-4f1b2c3:3)", "\tat a.b.c.a(r8-map-id-4f1b2c3:2) ~[x]", "\tat a.b.c.d(r8-map-id-99:1)", "\tat a.b.c.a(r8-map-id-0:1)", "\tat o.n.a(r8-map-id-4f1b2c3:4)", "\tat q.r.s(r8-map-id-99:1)", "Caused by: java.lang.NullPointerException: x", "Caused by: x.Y: x",
+		"[CIRCULAR REFERENCE: a.b.e]", "\tat x.y.b(S:7)", "at a.b.c.a(SourceFile:1)", "x at a.b.c.a(SourceFile:1)\tat a.b.c.a(SourceFile:2)", "\tat a.b.c.a(SourceFile:1)\r", "I( 12) Caused by: a.b.e  (tag)", "\tat o.Own.run(Own.java:1) at a.b.c.a(SourceFile:1)"}
+	for i := range 300 {
 		var in strings.Builder
-		for range 200 {
-			fmt.Fprintf(&in, "%s%s\n", []string{"", "E/Tag ( 12): ", "E/Tag ( 13): ", "#1 "}[rng.IntN(4)], lines[rng.IntN(len(lines))])
+		few := lines
+		if i%2 > 0 { // so that one line follows another
+			few = []string{lines[rng.IntN(len(lines))], lines[rng.IntN(len(lines))], lines[rng.IntN(len(lines))], "\tat q.r.s(SourceFile:1)"}
 		}
-		for _, o := range []filter.Options{{Java: maps}, {Java: maps, Explain: true}, {Java: maps, Style: print.Replace}} {
+		for range 200 {
+			fmt.Fprintf(&in, "%s%s\n", []string{"", "E/Tag ( 12): ", "E/Tag ( 13): ", "#1 "}[rng.IntN(4)], few[rng.IntN(len(few))])
+		}
+		of := maps[i%len(maps)]
+		for _, o := range []filter.Options{{}, {Explain: true}, {Style: print.Replace}} {
 			o.Symbols = &symbols{}
-			fast, full := filter.New(o), filter.New(o)
+			o.Java = of()
+			fast := filter.New(o)
+			o.Java = of()
+			full := filter.New(o)
 			full.FullLook(true)
 			var got, want strings.Builder
 			if err := errors.Join(fast.Run(t.Context(), strings.NewReader(in.String()), &got), full.Run(t.Context(), strings.NewReader(in.String()), &want)); err != nil {
 				t.Fatal(err)
 			}
 			if got.String() != want.String() || fast.Tally() != full.Tally() || fast.Stats() != full.Stats() {
-				t.Fatalf("%s\n%+v\n%+v", firstDifference(got.String(), want.String()), fast.Tally(), full.Tally())
+				t.Fatalf("maps %d: %s\n%+v\n%+v", i%len(maps), firstDifference(got.String(), want.String()), fast.Tally(), full.Tally())
 			}
 		}
 	}

@@ -406,6 +406,8 @@ type shownTail struct {
 	convention frame.Convention
 	// identified is set if the line has the module's build ID. What the log says elsewhere counts for others.
 	identified bool
+	// relative is set if the log names the module by a relative path, without a build ID. Mappings may say which file that is, by the address.
+	relative bool
 	// plain is set if nothing but the frame means anything in the tail, and it has a build ID.
 	plain bool
 	// read is the frame as it was read, if it is printed anew.
@@ -491,7 +493,7 @@ func (k *known) text(dst, b []byte) (out []byte, n int) {
 // tail returns the entry of the tail of a frame's line of that number, nil if it is not known.
 func (k *known) tail(t *resolve.Thread, line *textFrame, number int) *linecache.Output[shownTail] {
 	s := k.tails.Find(line.tail(), 1)
-	if s == nil || s.By.digits != line.digits || s.By.dated && line.behind || !s.By.identified && t.KnowsBuildIDs() ||
+	if s == nil || s.By.digits != line.digits || s.By.dated && line.behind || !s.By.identified && t.KnowsBuildIDs() || s.By.relative && k.f.resolver.Loads(t) ||
 		!k.holds(&s.By.dependency, t, k.f.opt.Adjust.Frame(t, s.By.convention, t.Stack.First(number, true, line.number))) {
 		return nil
 	}
@@ -589,7 +591,9 @@ func (k *known) learn(of *resolve.Thread, t *textFrame, became []byte) (by shown
 	by = shownTail{dependency: dependsOn(of, q.Answer, q.Rule), digits: t.digits, outcome: resolve.OutcomeOf(&f.parser.Frames[0], q.Answer),
 		identified: len(f.parser.Frames[0].BuildIDText) > 0, plain: isPlain(t.tail()) && bytes.Contains(t.tail(), buildIDWord), convention: q.Convention,
 		dated: f.resolver.Dates(q.Answer)}
-	if by.dated && t.behind {
+	name := f.parser.Frames[0].ModuleText
+	by.relative = !by.identified && len(name) > 0 && name[0] != '/'
+	if by.dated && t.behind || by.relative && f.resolver.Loads(of) {
 		return by, nil, false
 	}
 	switch {

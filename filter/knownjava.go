@@ -11,7 +11,8 @@ import (
 )
 
 // knownJava is what a filter knows of frames of Java that it has seen: what follows the prefix of a logger comes again and again, and is
-// the same line for every thread. Only traces that are read with the same maps are known, and frames that depend on nothing before them.
+// the same line for every thread. Only frames that depend on nothing before them are known: those that name their map, those of classes that no
+// map has, and others where all traces are read with the same maps.
 type knownJava struct {
 	f     *liner
 	tails map[string]*javaTail
@@ -24,6 +25,8 @@ type javaTail struct {
 	tails   [][]byte
 	answer  *resolve.Answer // nil where the line stays as it is
 	outcome resolve.Outcome
+	// names is set if the frame names its map.
+	names bool
 }
 
 const (
@@ -61,9 +64,12 @@ func (k *knownJava) cut(line []byte) int {
 // run handles the lines at the beginning of b that are known, and returns the number of bytes that they take.
 func (k *knownJava) run(dst, b []byte) (out []byte, n int) {
 	f := k.f
-	if k.off || len(k.tails) == 0 || !f.java().Plain() || f.known.off || f.parser.Long || f.parser.InXML() || f.holding() || len(f.weighed) > 0 || f.dump.open || f.window > 0 || f.text.Fold.Pending() {
+	if k.off || len(k.tails) == 0 || !f.java().Settled() || f.known.off || f.parser.Long || f.parser.InXML() || len(f.weighed) > 0 || f.dump.open || f.window > 0 || f.text.Fold.Pending() {
 		return dst, 0
 	}
+	var t *resolve.Thread // of the line before, if its prefix is by
+	var by []byte
+	plain := f.java().Plain()
 	for len(dst) < stream.MaxOutput {
 		size := bytes.IndexByte(b[n:], '\n') + 1
 		if size == 0 {
@@ -75,7 +81,7 @@ func (k *knownJava) run(dst, b []byte) (out []byte, n int) {
 			break
 		}
 		known := k.tails[string(line[at:])]
-		if known == nil {
+		if known == nil || known.answer != nil && !known.names && !plain {
 			break
 		}
 		f.line++
@@ -89,6 +95,12 @@ func (k *knownJava) run(dst, b []byte) (out []byte, n int) {
 		default:
 			f.resolver.Counts.Count(nil, known.answer)
 		}
+		if maps := known.answer.Java.Maps; maps != nil {
+			if t == nil || !bytes.Equal(by, line[:at]) {
+				t, by = f.resolver.Processes.Writer(f.parser.ReadPrefix(line[:size-1]), nil, nil, line[:size-1]), line[:at]
+			}
+			f.java().Again(t, maps)
+		}
 		for _, tail := range known.tails {
 			dst = append(append(dst, line[:at]...), tail...)
 		}
@@ -99,22 +111,20 @@ func (k *knownJava) run(dst, b []byte) (out []byte, n int) {
 // learn notes what has become of a line: out, which begins at the line.
 func (k *knownJava) learn(line, out []byte, rescued int) {
 	f := k.f
-	at := -1
-	if !k.off && len(out) > 0 && rescued == f.rescued && f.java().Plain() {
+	at, a := -1, f.original.frame
+	names := a != nil && len(frame.JavaMap(f.original.source)) > 0
+	if !k.off && len(out) > 0 && rescued == f.rescued && f.java().Settled() && (names || f.java().Plain()) {
 		at = k.cut(line)
 	}
-	if at < 0 || f.scan(f.native).Next(line, 0) >= 0 {
+	if at < 0 || k.native(line) || a != nil && (a.Module == nil || names && a.Unverified()) {
 		return
 	}
-	if len(frame.JavaMap(f.original.source)) > 0 || f.original.frame != nil && f.original.frame.Module == nil {
-		return
-	}
-	known := &javaTail{answer: f.original.frame}
+	known := &javaTail{answer: a, names: names}
 	switch {
-	case known.answer == nil && !bytes.Equal(line, out):
+	case a == nil && !bytes.Equal(line, out):
 		return
-	case known.answer != nil:
-		known.outcome = known.answer.Outcome()
+	case a != nil:
+		known.outcome = a.Outcome()
 		for tail := range bytes.Lines(out) {
 			tail, cut := bytes.CutPrefix(tail, line[:at])
 			if !cut {
@@ -124,10 +134,32 @@ func (k *knownJava) learn(line, out []byte, rescued int) {
 			k.bytes += len(tail)
 		}
 	}
-	if k.bytes += len(line) - at; k.tails == nil || len(k.tails) >= maxJavaTails || k.bytes > maxJavaBytes {
+	k.keep(line[at:], known)
+}
+
+// native reports whether a line may have more than a frame of Java.
+func (k *knownJava) native(line []byte) bool {
+	search := k.f.scan(k.f.native)
+	before, after, _ := bytes.Cut(line, frame.MapWord)
+	return search.Next(before, 0) >= 0 || search.Next(after, 0) >= 0
+}
+
+// learnIdle notes that a line with frames means nothing.
+func (k *knownJava) learnIdle(line []byte) {
+	if at := k.cut(line); at >= 0 && !k.off {
+		k.keep(line[at:], &idleTail)
+	}
+}
+
+// idleTail is that of a line that stays as it is.
+var idleTail javaTail
+
+// keep keeps what becomes of a line with that tail.
+func (k *knownJava) keep(tail []byte, known *javaTail) {
+	if k.bytes += len(tail); k.tails == nil || len(k.tails) >= maxJavaTails || k.bytes > maxJavaBytes {
 		k.tails, k.bytes = map[string]*javaTail{}, 0
 	}
-	k.tails[string(line[at:])] = known
+	k.tails[string(tail)] = known
 }
 
 // footprint returns about how many bytes of memory it takes.

@@ -38,7 +38,8 @@ var literals = slices.Concat(frame.Literals(), frame.JavaLiterals(), mappings.Li
 	{Text: "&amp;", When: match.Document, Hides: true},
 	{Text: "&quot;", When: match.Document, Hides: true},
 	{Text: "&apos;", When: match.Document, Hides: true},
-	{Text: "&#", When: match.Document, Hides: true},
+	{Text: "&#", After: match.Digit, When: match.Document, Hides: true},
+	{Text: "&#x", When: match.Document, Hides: true},
 })
 
 // opensElement reports whether an element of markup may begin at the place: its tag is of small letters, and ends in a colon or with the

@@ -80,7 +80,7 @@ func plainLines(t *testing.T) (lines [][]byte, size int) {
 
 // TestTriggers holds that no literal alone has its line read, but those that mean something whatever stands around them.
 func TestTriggers(t *testing.T) {
-	alone := []string{"*** *** ***", "==Process memory map follows", "Native frames: (J=", `"module_offset":`}
+	alone := []string{"*** *** ***", "==Process memory map follows", "Native frames: (J=", `"module_offset":`, "js\x1b["}
 	search := match.NewScan(filter.Literals, match.Always)
 	for _, l := range filter.Literals {
 		if l.When&match.Always == 0 {
@@ -108,6 +108,9 @@ func TestNearFrames(t *testing.T) {
 		"21:36:55     INFO -  <<<<<<<",
 		`{"source":"Auth.js:888","message":"login of \"test\" failed","level":4}`,
 		`[2023-05-15] local.ERROR: Uncaught ReflectionException: Class "App\Policies\Customer" does not exist`,
+		`{"filename":"lib/urllib.py","function":"open","lineno":12,"colno":4}`,
+		`{"methodName":"run","fileName":"Worker.java","lineNumber":12,"column":0,"className":"x.Worker"}`,
+		`Now using Node.js 20:11 of http://127.0.0.1`,
 		`Old Config: ['avd.ini.encoding=UTF-8\n', 'path=/builds/mozemulator-x86_64.avd\n']`,
 	} {
 		if search.Next([]byte(line+"\n"), 0) >= 0 {

@@ -8,7 +8,6 @@ import (
 
 	"qss-filter/filter/frame"
 	"qss-filter/filter/guard"
-	"qss-filter/filter/match"
 	"qss-filter/filter/parse"
 	"qss-filter/filter/prefix"
 	"qss-filter/filter/resolve"
@@ -54,21 +53,25 @@ func (h *traces) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
 		n = len(b)
 	}
 	h.lookAhead(ctx)
-	if n > h.MaxLine() || h.f.java().State() == 0 && !h.holding() {
+	line := b[:n]
+	if n > h.MaxLine() {
 		return h.to.Lines(ctx, h.leave(ctx, dst), b)
 	}
-	line := b[:n]
 	if !h.f.holding() {
 		if out, n = h.f.tails.run(dst, b); n > 0 {
 			return out, n
 		}
-		if n = len(line); h.idle(line) {
-			out, same := h.Skip(dst, line)
+		if n = h.idle(ctx, b); n > 0 {
+			out, same := h.Skip(dst, b[:n])
 			if same {
-				out = append(out, line...)
+				out = append(out, b[:n]...)
 			}
 			return out, n
 		}
+		n = len(line)
+	}
+	if h.f.java().State() == 0 && !h.holding() {
+		return h.look(ctx, dst, b, line)
 	}
 	ends, holds := h.mayHold(ctx, line)
 	if ends {
@@ -79,13 +82,7 @@ func (h *traces) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
 	case !holds && h.holding():
 		return h.to.Lines(ctx, h.leave(ctx, dst), line)
 	case !holds:
-		before, rescued, plain := len(dst), h.f.rescued, h.f.java().Plain() && !h.f.holding() // whose output would come first
-		h.f.original = original{}
-		out, used := h.to.Lines(ctx, dst, b)
-		if plain && used == n && !h.f.holding() && len(out) >= before {
-			h.f.tails.learn(line, out[before:], rescued)
-		}
-		return out, used
+		return h.look(ctx, dst, b, line)
 	}
 	h.hold(line)
 	if h.bytes > maxHeldBytes || len(h.lines) > maxHeldLines || h.late() {
@@ -94,14 +91,39 @@ func (h *traces) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
 	return dst, n
 }
 
-// idle reports whether a line means nothing: it holds words of a frame of Java, but no frame.
-func (h *traces) idle(line []byte) bool {
-	f := h.f
-	if f.Scan() == nil || f.java().State() != match.Retracing || f.held.holding() || f.ahead != nil && f.ahead.holding() || bytes.IndexByte(line, '{') >= 0 ||
-		f.parser.Long || f.scan(f.native).Next(line, 0) >= 0 {
-		return false
+// look appends what becomes of the first line of b, which is known from then on.
+func (h *traces) look(ctx context.Context, dst, b, line []byte) (out []byte, n int) {
+	before, rescued, knows := len(dst), h.f.rescued, h.f.java().Settled() && !h.f.holding() // whose output would come first
+	h.f.original = original{}
+	out, n = h.to.Lines(ctx, dst, b)
+	if knows && n == len(line) && !h.f.holding() && len(out) >= before {
+		h.f.tails.learn(line, out[before:], rescued)
 	}
-	return !frame.MayBeJava(line)
+	return out, n
+}
+
+// idle returns how many bytes of the lines at the beginning of b mean nothing: they hold words of Java, but no frame of a class that a map knows, and
+// no exception of one, and nothing of machine code.
+func (h *traces) idle(ctx context.Context, b []byte) (n int) {
+	f, j := h.f, h.f.java()
+	if f.known.off || f.Scan() == nil || !j.Settled() || j.State() == 0 || f.held.holding() || f.ahead != nil && f.ahead.holding() || f.parser.Long || f.parser.InXML() {
+		return 0
+	}
+	known := func(class, source []byte) bool { return j.Means(ctx, class, source) }
+	native := f.scan(f.native)
+	for n < len(b) {
+		end := bytes.IndexByte(b[n:], '\n') + 1
+		if end == 0 {
+			end = len(b) - n
+		}
+		line := b[n : n+end]
+		if end > h.MaxLine() || n > 0 && f.Scan().Next(line, 0) < 0 || native.Next(line, 0) >= 0 || h.mayThrow(ctx, line) || frame.AnyJava(line, known) {
+			break
+		}
+		f.tails.learnIdle(line)
+		n += end
+	}
+	return n
 }
 
 // late reports whether an exception has waited for its first frame for too many lines.

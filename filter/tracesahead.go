@@ -109,21 +109,31 @@ func (h *traces) thrown(ctx context.Context, lines []byte) (from int) {
 // headerWord begins a header of logcat -v long.
 var headerWord = []byte("[ ")
 
-// mayThrow reports, at little cost, whether a line may name an exception that a map knows: a name stands before a colon, or at its end.
+// mayThrow reports, at little cost, whether a line may name an exception that a map knows: a name stands before a colon or a bracket, or at its end.
 func (h *traces) mayThrow(ctx context.Context, line []byte) bool {
 	line, _ = scan.CutEnd(line)
 	if bytes.IndexByte(line, '{') >= 0 || bytes.IndexByte(line, 0x1b) >= 0 {
 		return true
 	}
-	for rest := line; ; {
-		colon := bytes.IndexByte(rest, ':')
-		if colon < 0 {
-			return h.isThrown(ctx, rest)
-		}
-		if h.isThrown(ctx, rest[:colon]) {
+	if len(line) > 0 && line[len(line)-1] == ')' { // logcat -v process has its tag there
+		if tag := bytes.LastIndex(line, tagMark); tag >= 0 && h.isThrown(ctx, line[:tag]) {
 			return true
 		}
-		rest = rest[colon+1:]
+	}
+	return h.isThrown(ctx, line) || h.throwsBefore(ctx, line, ':') || h.throwsBefore(ctx, line, ']')
+}
+
+// tagMark stands before a tag that follows the text.
+var tagMark = []byte("  (")
+
+// throwsBefore is mayThrow for the names before a byte.
+func (h *traces) throwsBefore(ctx context.Context, line []byte, end byte) bool {
+	for {
+		i := bytes.IndexByte(line, end)
+		if i < 0 || h.isThrown(ctx, line[:i]) {
+			return i >= 0
+		}
+		line = line[i+1:]
 	}
 }
 

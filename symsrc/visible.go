@@ -15,15 +15,15 @@ import (
 // or of Unicode, what turns the direction of writing, and what takes no room. Names and paths in files may have any bytes. The beginning of
 // an element of markup is escaped, too, so that a name is none when the log is filtered again.
 func Visible(s string) string {
-	if isOrdinary(s) {
+	if IsOrdinary(s) {
 		return s
 	}
 	return string(AppendVisible(make([]byte, 0, len(s)+16), s))
 }
 
-// isOrdinary reports whether a text is printable ASCII and has no three braces or angles, so that Visible returns it. Every name and path that
+// IsOrdinary reports whether a text is printable ASCII and has no three braces or angles, so that Visible returns it. Every name and path that
 // is printed is looked at, hence in one pass, eight bytes at a time.
-func isOrdinary(s string) bool {
+func IsOrdinary[T string | []byte](s T) bool {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	rest := s
 	for ; len(rest) >= 8; rest = rest[8:] {
@@ -41,8 +41,8 @@ func isOrdinary(s string) bool {
 	return areOrdinary(s[max(0, len(s)-len(rest)-2):]) // three may begin in the last word
 }
 
-// areOrdinary is isOrdinary byte by byte.
-func areOrdinary(s string) bool {
+// areOrdinary is IsOrdinary byte by byte.
+func areOrdinary[T string | []byte](s T) bool {
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; unusual[c] && (c != '<' && c != '{' || i+2 < len(s) && s[i+1] == c && s[i+2] == c) {
 			return false
@@ -71,6 +71,9 @@ func plain(s string) int {
 
 // AppendVisible appends what Visible returns.
 func AppendVisible(dst []byte, s string) []byte {
+	if IsOrdinary(s) {
+		return append(dst, s...)
+	}
 	for s = Inert(s); len(s) > 0; {
 		if n := plain(s); n > 0 {
 			dst, s = append(dst, s[:n]...), s[n:]

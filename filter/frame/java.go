@@ -47,15 +47,18 @@ var javaLiterals = []match.Literal{
 // JavaLiterals returns what a stream is searched for, for frames of Java.
 func JavaLiterals() []match.Literal { return javaLiterals }
 
-// mapWord stands before the ID of the map that has the names of a frame, in place of its source file (R8, SourceFileRewriter).
+// mapWord stands before the ID of the map that has the names of a frame, in place of its source file (R8, SourceFileRewriter), as MapWord does.
 const mapWord = "r8-map-id-"
+
+// MapWord is the word in bytes.
+var MapWord = []byte(mapWord)
 
 // opensSource reports whether the word begins the source of a frame of Java.
 func opensSource(line []byte, at int) bool { return at == 0 || line[at-1] == '(' }
 
 // JavaMap returns the ID of the map in the source of a frame of Java, without the word before it. It is empty if there is none.
 func JavaMap(source []byte) []byte {
-	id, found := bytes.CutPrefix(source, []byte(mapWord))
+	id, found := bytes.CutPrefix(source, MapWord)
 	if !found {
 		return nil
 	}
@@ -76,10 +79,7 @@ var (
 
 // ReadJava reads the frame `at CLASS.METHOD(FILE:LINE)` of a program's own words, which begin at line[from]. Whole is what stands after the
 // word, without the names of a class loader and a module. Func is CLASS.METHOD, Source FILE:LINE, and Gap the place of the word.
-func ReadJava(line []byte, from int, f *Frame) bool { return readJava(line, from, true, f) }
-
-// readJava is ReadJava, in which the word may also be the end of another one if alone is not set.
-func readJava(line []byte, from int, alone bool, f *Frame) bool {
+func ReadJava(line []byte, from int, f *Frame) bool {
 	for i := from; ; {
 		n := bytes.Index(line[i:], javaAt)
 		if n < 0 {
@@ -87,7 +87,7 @@ func readJava(line []byte, from int, alone bool, f *Frame) bool {
 		}
 		at := i + n
 		i = at + len(javaAt)
-		if alone && at > from && line[at-1] != ' ' && line[at-1] != '\t' && !(at == from+len(escapedTab) && bytes.HasPrefix(line[from:], escapedTab)) {
+		if at > from && line[at-1] != ' ' && line[at-1] != '\t' && !(at == from+len(escapedTab) && bytes.HasPrefix(line[from:], escapedTab)) {
 			continue
 		}
 		if readJavaAt(line, at, i, f) {
@@ -176,19 +176,25 @@ func closing(line []byte, open int) int {
 	return -1
 }
 
-// MayBeJava reports, at little cost, whether a line may hold a frame of Java or a word before the name of an exception. Colors may stand
-// anywhere in either.
-func MayBeJava(line []byte) bool {
-	if bytes.IndexByte(line, 0x1b) >= 0 || bytes.Contains(line, thrownIn[:len("Exception in ")]) {
-		return true
-	}
-	for _, word := range thrownWords {
-		if bytes.Contains(line, word) {
+// AnyJava reports whether one of the frames of Java that a line may hold is one of those: the word before a frame may stand anywhere, since a
+// program's own words may begin in the middle of the line. There must be no escape sequences in the line.
+func AnyJava(line []byte, is func(class, source []byte) bool) bool {
+	for i := 0; ; {
+		n := bytes.Index(line[i:], javaAt)
+		if n < 0 {
+			return false
+		}
+		at := i + n
+		i = at + len(javaAt)
+		var f Frame
+		if !readJavaAt(line, at, i, &f) {
+			continue
+		}
+		function := f.Func.Of(line)
+		if is(function[:bytes.LastIndexByte(function, '.')], f.Source.Of(line)) {
 			return true
 		}
 	}
-	var f Frame
-	return readJava(line, 0, false, &f) // a program's own words may begin in the middle of the line
 }
 
 // LastJavaName returns the name of a class that a text may end in.

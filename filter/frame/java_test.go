@@ -34,7 +34,7 @@ func FuzzJava(f *testing.F) {
 			if len(class) == 0 || len(method) == 0 || !bytes.HasPrefix(source, file) || numbered && number < 0 {
 				t.Errorf("%q: %q, %q, %q, %d", line, class, method, file, number)
 			}
-			if !frame.MayBeJava(line) {
+			if !frame.AnyJava(line, func(c, s []byte) bool { return bytes.Equal(c, class) && bytes.Equal(s, source) }) {
 				t.Errorf("%q is passed over", line)
 			}
 		}

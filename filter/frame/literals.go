@@ -56,15 +56,20 @@ var (
 	decimalOffset = match.Literal{Text: ".so+0", After: match.Digit, When: match.Always}
 	signatureWord = match.Literal{Text: "StacktraceAddressSignature:", When: match.Always, Fits: beforePaths}
 	scriptPlace   = match.Literal{Text: "js:", After: match.Digit, When: match.Always, Fits: func(line []byte, at int) bool { return endsPlaceOrExcerpt(line, at+len("js")) }}
-	bundlePlace   = match.Literal{Text: "bundle:", After: match.Digit, When: match.Always, Fits: func(line []byte, at int) bool { return endsPlace(line, at+len("bundle")) }}
-	hermesPlace   = match.Literal{Text: ".hbc:", After: match.Digit, When: match.Always, Fits: func(line []byte, at int) bool { return endsPlace(line, at+len(".hbc")) }}
+	// coloredPlace is the same where Deno has colors in it, which it writes to pipes, too.
+	coloredPlace = match.Literal{Text: "js\x1b[", When: match.Always}
+	bundlePlace  = match.Literal{Text: "bundle:", After: match.Digit, When: match.Always, Fits: func(line []byte, at int) bool { return endsPlace(line, at+len("bundle")) }}
+	hermesPlace  = match.Literal{Text: ".hbc:", After: match.Digit, When: match.Always, Fits: func(line []byte, at int) bool { return endsPlace(line, at+len(".hbc")) }}
 	// askedBundle and askedApple end the path of a bundle of Metro's server, and bareBegin is before a place in one that has no name.
-	askedBundle = match.Literal{Text: "bundle?", When: match.Always, Fits: endsAsked}
-	askedScript = match.Literal{Text: "js?", When: match.Always, Fits: endsAsked}
-	askedApple  = match.Literal{Text: "bundle//", When: match.Always, Fits: endsAsked}
-	bareBegin   = match.Literal{Text: "@1:", After: match.Digit, When: match.Always, Fits: endsBare}
-	// uncaught is after a place in a script.
-	uncaught = match.Literal{Text: uncaughtWord, When: match.Always, Fits: func(line []byte, at int) bool { _, _, ok := consolePlace(line, at); return ok }}
+	askedBundle   = match.Literal{Text: "bundle?", When: match.Always, Fits: endsAsked}
+	askedScript   = match.Literal{Text: "js?", When: match.Always, Fits: endsAsked}
+	askedApple    = match.Literal{Text: "bundle//", When: match.Always, Fits: endsAsked}
+	bareBegin     = match.Literal{Text: "@1:", After: match.Digit, When: match.Always, Fits: endsBare}
+	consolePlaced = match.Literal{Text: consoleWord, After: match.Digit, When: match.Always, Fits: endsConsole}
+	// sentryPlace, protocolPlace and nativePlace are keys of objects that are frames of scripts.
+	sentryPlace   = match.Literal{Text: sentryColumn, When: match.Always, Fits: statesPlaceInScript(sentryColumn)}
+	protocolPlace = match.Literal{Text: protocolColumn, When: match.Always, Fits: statesPlaceInScript(protocolColumn)}
+	nativePlace   = match.Literal{Text: nativeMethod, When: match.Always, Fits: statesMethodOfBundle}
 	// plusDecimal is before the distance from where a function or an image begins, in frames of Darwin.
 	plusDecimal   = match.Literal{Text: "+ ", After: match.Digit, When: match.Always, Fits: endsDistance}
 	missingWord   = match.Literal{Text: " (Missing UUID ", After: match.Hex, When: match.Always}

@@ -61,3 +61,40 @@ func TestHostileLines(t *testing.T) {
 	}
 	t.Logf("%d of 2000 lines passed as they came", worst)
 }
+
+// TestAskedColons holds that what a server was asked for ends at a space, and that the places that are looked for in it count.
+func TestAskedColons(t *testing.T) {
+	for line, want := range map[string]int{"js?v=1:2:3)": 1, "js?7:7 js?7:7 js?7:7 ": 1, "js?a:b:7:7\tjs?7:7": 2} {
+		if _, tried, _ := endOfAsked([]byte(line), 0); tried != want {
+			t.Errorf("%d colons of %q were tried, not %d", tried, line, want)
+		}
+	}
+	if _, spent := looked(bytes.Repeat([]byte("js?7:7x"), 1<<10)); !spent {
+		t.Error("as many places were looked for as the line has colons, for each of its scripts")
+	}
+}
+
+// TestNoDigit holds that no format is asked about a prefix of numbers without a number.
+func TestNoDigit(t *testing.T) {
+	asked := 0
+	table, err := NewTable(Format{Name: "a", Mark: "+ 0x", Literals: stopAt(plusSpaceHex), Sample: "+ 0x1", Read: func(*Search, []byte, int, int, *Frame) bool { asked++; return false }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := table.Search()
+	for line, want := range map[string]int{"+ 0x+ 0x+ 0x": 0, "a + 0x1 + 0xg + 0x": 1} {
+		asked = 0
+		if s.Reset([]byte(line)); s.Next(0) != nil || asked != want {
+			t.Errorf("%q: asked %d times, not %d", line, asked, want)
+		}
+	}
+}
+
+// TestObjectsStay holds that an object of JSON which is looked at needs no memory of its own.
+func TestObjectsStay(t *testing.T) {
+	line := bytes.Repeat([]byte(`{"machoUUID":"7","frameAddress":"x"} `), 20)
+	var s Search
+	if n := testing.AllocsPerRun(20, func() { s.Reset(line); s.Next(0) }); n > 0 {
+		t.Errorf("%v allocations a line", n)
+	}
+}

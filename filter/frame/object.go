@@ -36,7 +36,7 @@ var (
 
 // objectMarks are the marks of all objects that are frames.
 var objectMarks = []string{`"` + datadogKey + `":`, string(mongoMark), string(swiftMark), string(moduleMark), string(satyrMark), string(imageMark), string(bugsnagMark),
-	locationKey}
+	locationKey, sentryColumn, protocolColumn, nativeMethod}
 
 // ObjectWords are in lines of JSON with frames that are objects, or parts of some.
 var ObjectWords = match.Subscribe(slices.Concat([]string{crashKey, offsetKey}, startKeys[:], objectMarks)...)
@@ -48,15 +48,14 @@ func IsObject(text []byte) bool {
 	}
 	var o scan.Object
 	var f Frame
-	return isLocation(text) || o.Read(text, 0) && (ofMongo(text, &o, &f) || ofSwift(text, &o, &f) || ofStackwalk(text, &o, &f) || ofSatyr(text, &o, &f) || ofDatadog(text, &o, &f) || ofIPS(text, &o, &f) || ofBugsnag(text, &o, &f))
+	return isLocation(text) || o.Read(text, 0) && (ofMongo(text, &o, &f) || ofSwift(text, &o, &f) || ofStackwalk(text, &o, &f) || ofSatyr(text, &o, &f) || ofDatadog(text, &o, &f) || ofIPS(text, &o, &f) || ofBugsnag(text, &o, &f) || ofScript(text, &o, &f))
 }
 
 // readObject reads the object around line[at] if of says that it is a frame.
 func (s *Search) readObject(line []byte, at, from int, f *Frame, of func(line []byte, o *scan.Object, f *Frame) bool) bool {
 	low := max(from, at-maxModule)
-	open := low + s.lastIndexByte(line[low:at], '{')
-	var o scan.Object
-	if open < low || !o.Read(line, open) || !s.spend(o.Whole.End-open) || !of(line, &o, f) {
+	open, o := low+s.lastIndexByte(line[low:at], '{'), &s.object
+	if open < low || !o.Read(line, open) || !s.spend(o.Whole.End-open) || !of(line, o, f) {
 		return false
 	}
 	members := o.Members()

@@ -2,7 +2,6 @@ package frame
 
 import (
 	"bytes"
-	"slices"
 
 	"qss-filter/filter/scan"
 	"qss-filter/symsrc"
@@ -16,18 +15,20 @@ import (
 //	    at https://example.com/assets/app-1a2b3c.js:1:5512
 //	    at inner (address at index.android.bundle:1:237392)  Hermes: the column is an offset of the byte code, which counts from 0
 //	    at .inner(address at index.android.bundle:1:2)       Firebase Crashlytics for React Native, which makes frames of Java of them
+//	1  ???   0x0 total + 1066 (main.jsbundle:1066:119:1066)  and on Darwin
 //	total@http://localhost:8081/index.bundle:1234:56         JavaScriptCore and SpiderMonkey
 //	@/srv/app/dist/app.js:3:1                                the same without a function
 //	 ❯ Cart.total dist/app.js:1:237                          Vitest
 //	total@1:557290                                           React Native: the bundle has no name, and the column counts from 0
 //	    shop.Cart.total (/srv/app/dist/app.js:1:237)         node --test and Safari, alone on their lines
 //	    /srv/app/dist/app.js:1:237                           the same without a function
+//	    index.android.bundle:1:271                           React Native's red box
 //	total @ app.js:1:237                                     Chrome's developer tools
 //	http://localhost:4200/main.js 0:73 Uncaught Error: x     chromedriver, of the browser's console: both count from 0
 //	/srv/app/dist/app.js:7                                   Node.js, above an exception that nothing has caught: see ReadExcerpt
 //
 // V8's are those of CallSiteInfo::Serialize in its src/objects/call-site-info.cc, Hermes' of ErrorInstance's stack in its
-// lib/VM/JSError.cpp, and React Native's without a script those of JSStackTrace.format in its ReactAndroid. They mean something only where there is a source map for the script.
+// lib/VM/JSError.cpp, and React Native's without a script those of JSStackTrace.format in its ReactAndroid. Those that are objects of JSON are in scriptobject.go. They mean something only where there is a source map for the script.
 
 // scripts is the name of the format.
 const scripts = "javascript"
@@ -43,27 +44,37 @@ const maxAsked = 1 << 10
 // readAsked reads such a frame of a script with what a server was asked for, `app.js?v=1:2:3`, and of a bundle of Metro's server, `index.bundle?platform=ios&dev=true:12:34`, or with `//&`
 // in place of the question mark; the end of the name stands at line[at:].
 func readAsked(s *Search, line []byte, at, from int, f *Frame) bool {
-	colon, ok := endOfAsked(line, at)
-	return ok && s.spend(colon-at) && s.script(line, at, colon, from, f)
+	colon, tried, ok := endOfAsked(line, at)
+	return s.spend(tried*placeLook) && ok && s.spend(colon-at) && s.script(line, at, colon, from, f)
 }
 
-// endOfAsked returns where the colon stands before the place in a bundle whose name ends at line[at:].
-func endOfAsked(line []byte, at int) (colon int, ok bool) {
+// placeLook is how many bytes a place counts for that is looked for behind a colon.
+const placeLook = 16
+
+// endOfAsked returns where the colon stands before the place in a bundle whose name ends at line[at:], and how many colons were tried. No space is
+// before it.
+func endOfAsked(line []byte, at int) (colon, tried int, ok bool) {
 	asked := line[at:min(len(line), at+maxAsked)]
+	for _, space := range " \t" {
+		if end := bytes.IndexByte(asked, byte(space)); end >= 0 {
+			asked = asked[:end]
+		}
+	}
 	for i := 0; ; i++ {
 		k := bytes.IndexByte(asked[i:], ':')
 		if k < 0 {
-			return 0, false
+			return 0, tried, false
 		}
+		tried++
 		if i += k; endsPlace(line, at+i) {
-			return at + i, !slices.ContainsFunc(asked[:i], scan.IsSpace)
+			return at + i, tried, true
 		}
 	}
 }
 
 // endsAsked reports the same.
 func endsAsked(line []byte, at int) bool {
-	_, ok := endOfAsked(line, at)
+	_, _, ok := endOfAsked(line, at)
 	return ok
 }
 
@@ -76,6 +87,12 @@ func (s *Search) script(line []byte, at, colon, from int, f *Frame) bool {
 	column, end, ok := scan.Decimal(line, e+1)
 	if !ok || row == 0 || row >= 1<<31 || column >= 1<<31 {
 		return false
+	}
+	if again := lineAgain(line, end); again > end {
+		if !scan.Has(line, end+1, string(line[colon+1:e])+")") {
+			return false
+		}
+		end = again
 	}
 	*f = Frame{Family: scripts, Shape: Fields, Space: symsrc.InScript, Convention: Exact, Off: span(colon+1, end)}
 	low := max(from, at-maxModule)
@@ -108,11 +125,11 @@ const addressAt = "address at "
 // scriptCall reads `at NAME (PLACE)` or `at .NAME(PLACE)`; the parenthesis closes at line[end].
 func (s *Search) scriptCall(line []byte, low, end int, f *Frame) bool {
 	open := s.balanced(line, low, end)
-	if open <= low {
+	if open < low || open == low && open > s.begin {
 		return false
 	}
 	word, start := s.lastAt(line, low, open-1)
-	if line[open-1] != ' ' {
+	if open > low && line[open-1] != ' ' {
 		if word < low || start+1 >= open || line[start] != '.' {
 			return false
 		}
@@ -120,6 +137,9 @@ func (s *Search) scriptCall(line []byte, low, end int, f *Frame) bool {
 		return true
 	}
 	if word < low {
+		if f.crashlytics(line, low, open, end) {
+			return true
+		}
 		word = s.lineBegin(line, low, open)
 		if word == open && endsLineOrText(line, end+1) && bytes.ContainsAny(line[open:end], `/\`) { // a terminal was too narrow for the rest
 			f.Whole, f.Module = span(open, end+1), span(open+1, open+1)
@@ -139,6 +159,30 @@ func (s *Search) scriptCall(line []byte, low, end int, f *Frame) bool {
 		return false
 	}
 	f.call(line, word, span(start, open-1), open, end)
+	return true
+}
+
+// lineAgain returns where a place ends whose column ends at line[end:], and that may have its line again behind that, in parentheses.
+func lineAgain(line []byte, end int) int {
+	if end < len(line) && line[end] == ':' {
+		if _, e, ok := scan.Decimal(line, end+1); ok && e < len(line) && line[e] == ')' {
+			return e
+		}
+	}
+	return end
+}
+
+// crashlytics reads the end of `0x0 NAME + LINE (PLACE)`, whose place is between the parentheses at line[open] and line[end].
+func (f *Frame) crashlytics(line []byte, low, open, end int) bool {
+	const sign, nowhere = " + ", " 0x0 "
+	digits := scan.BackDigits(line, low, open-1)
+	name := span(0, digits-len(sign))
+	if name.Start = low + bytes.LastIndex(line[low:max(low, name.End)], []byte(nowhere)) + len(nowhere); name.Start < low+len(nowhere) ||
+		name.Empty() || digits == open-1 || !scan.EndsWith(line, low, digits, sign) || !scan.Has(line, f.Off.Start, string(line[digits:open-1])+":") {
+		return false
+	}
+	f.call(line, name.Start, span(name.Start, open-1), open, end)
+	f.Hint = name
 	return true
 }
 
@@ -241,7 +285,7 @@ func (s *Search) scriptFrom(line []byte, low, start, at int, f *Frame) bool {
 		}
 		f.Whole, f.Func, f.Module = span(begin, f.Off.End), span(name.Start, name.End), span(start, start)
 		return true
-	case begin == start && endsLineOrText(line, f.Off.End) && (bytes.IndexByte(line[start:at], '/') >= 0 || hasDrive(line[start:at])) && bytes.IndexByte(line[start:at], '@') < 0:
+	case begin == start && endsLineOrText(line, f.Off.End) && (bytes.IndexByte(line[start:at], '/') >= 0 || hasDrive(line[start:at]) || scan.Has(line, at, "bundle:")) && bytes.IndexByte(line[start:at], '@') < 0:
 		f.Whole, f.Module = span(start, f.Off.End), span(start, start)
 		return true
 	}
@@ -394,48 +438,42 @@ func endsInTag(line []byte, at int) bool {
 	return scan.Has(line, at, "  (") && bytes.HasSuffix(bytes.TrimRight(line[at:min(len(line), at+maxModule)], " \r\n"), []byte(")"))
 }
 
-// uncaughtWord is what chromedriver has after the place of an exception.
-const uncaughtWord = " Uncaught "
+// consoleWord ends the URL of a script before the place that chromedriver has after it.
+const consoleWord = "js "
 
-// readConsole reads `URL LINE:COLUMN Uncaught …`; that word stands at line[at:].
+// readConsole reads `URL LINE:COLUMN …`; that word stands at line[at:].
 func readConsole(s *Search, line []byte, at, from int, f *Frame) bool {
-	space, colon, ok := consolePlace(line, at)
-	if !ok || space < from {
+	space := at + len(consoleWord) - 1
+	row, column, end, ok := consolePlace(line, space)
+	if !ok {
 		return false
 	}
-	row, _, _ := scan.Decimal(line, space+1)
-	column, _, _ := scan.Decimal(line, colon+1)
 	start := space
-	for low := max(from, space-maxModule); start > low && !scan.IsSpace(line[start-1]) && line[start-1] != '"' && s.spend(1); {
+	for low := max(from, space-maxModule); start > low && !scan.IsSpace(line[start-1]) && line[start-1] != '"' && line[start-1] != '\'' && s.spend(1); {
 		start--
 	}
-	if !bytes.Contains(line[start:space], []byte("://")) || row >= 1<<31 || column >= 1<<31 {
+	if !startsURL(line[start:space]) || row >= 1<<31 || column >= 1<<31 {
 		return false
 	}
-	*f = Frame{Family: scripts, Shape: Fields, Space: symsrc.InScript, Convention: Exact, Off: span(space+1, at), Whole: span(start, at),
-		Module: span(start, space), Source: span(start, at), Offset: row<<32 | column}
+	*f = Frame{Family: scripts, Shape: Fields, Space: symsrc.InScript, Convention: Exact, Off: span(space+1, end), Whole: span(start, end),
+		Module: span(start, space), Source: span(start, end), Offset: row<<32 | column}
 	return true
 }
 
-// consolePlace returns where the space and the colon of ` LINE:COLUMN` are before line[at:].
-func consolePlace(line []byte, at int) (space, colon int, ok bool) {
-	if colon = beforeDigits(line, at); colon < 0 || line[colon] != ':' {
-		return 0, 0, false
+// consolePlace reads ` LINE:COLUMN ` at line[space:], and returns where it ends.
+func consolePlace(line []byte, space int) (row, column uint64, end int, ok bool) {
+	row, colon, okRow := scan.Decimal(line, space+1)
+	if !okRow || colon >= len(line) || line[colon] != ':' {
+		return 0, 0, 0, false
 	}
-	space = beforeDigits(line, colon)
-	return space, colon, space > 0 && line[space] == ' '
+	column, end, ok = scan.Decimal(line, colon+1)
+	return row, column, end, ok && end < len(line) && line[end] == ' '
 }
 
-// beforeDigits returns the offset of the byte before the digits that end before line[at:], −1 if there is none, or no digit.
-func beforeDigits(line []byte, at int) int {
-	i := at - 1
-	for i >= 0 && i > at-12 && line[i] >= '0' && line[i] <= '9' {
-		i--
-	}
-	if i == at-1 {
-		return -1
-	}
-	return i
+// endsConsole reports whether such a place follows the literal at the place, and the scheme of a URL is before it.
+func endsConsole(line []byte, at int) bool {
+	_, _, _, ok := consolePlace(line, at+len(consoleWord)-1)
+	return ok && bytes.Contains(line[max(0, at-maxModule):at], []byte("://"))
 }
 
 // escapedEnd reports whether an escaped line break or the end of a string stands at line[i:].
@@ -459,8 +497,11 @@ func endsPlace(line []byte, colon int) bool {
 	if !ok || e >= len(line) || line[e] != ':' {
 		return false
 	}
-	_, e, ok = scan.Decimal(line, e+1)
-	return ok && (e == len(line) || line[e] == ')' || scriptEnds(line, e))
+	if _, e, ok = scan.Decimal(line, e+1); !ok {
+		return false
+	}
+	e = lineAgain(line, e)
+	return e == len(line) || line[e] == ')' || scriptEnds(line, e)
 }
 
 // endsPlaceOrExcerpt reports whether one of both stands there.

@@ -38,6 +38,8 @@ type Search struct {
 	sentence presence
 	// closedIDs is whether it holds a build ID that closedID reads.
 	closedIDs presence
+	// object is the one of JSON that was read last.
+	object scan.Object
 }
 
 // listed is whether the address at an offset is one of a list.
@@ -204,7 +206,7 @@ func (s *Search) readHex(line []byte, at, from int, f *Frame) bool {
 		before = line[at-1]
 	}
 	may := s.table.byHex[before]
-	if len(may) == 0 {
+	if digit := at + len("0x"); len(may) == 0 || digit == len(line) || !scan.IsHex(line[digit]) {
 		return false
 	}
 	var next byte

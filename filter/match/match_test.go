@@ -73,6 +73,31 @@ func TestNext(t *testing.T) {
 	}
 }
 
+// TestFourthByte holds that the search does not stop where a text has but three bytes of a literal, whatever else is in its set.
+func TestFourthByte(t *testing.T) {
+	var of []Literal
+	low := map[byte]bool{}
+	for i := range byte(2 * Sets) { // the halves of those of a set make up other bytes
+		c := 0x21 + 0x0d*i
+		of = append(of, Literal{Text: `","` + string([]byte{c}), When: Always})
+		low[c&fourthBits] = true
+	}
+	s := NewScan(of, Always)
+	made := 0
+	for c := byte(' '); c < 0xff; c++ {
+		b := []byte(`{"a":"b","` + string([]byte{c}) + `":1} and what follows, up to where a vector would reach past the end of the line`)
+		if s.Stops(b) > 0 && !low[c&fourthBits] {
+			t.Errorf("the search stops in %q", b)
+		}
+		if last := s.table[32*(Width-1):]; s.class[Width-1][c] == 0 && last[c&15]&last[16+c>>4] != 0 && !low[c&fourthBits] {
+			made++
+		}
+	}
+	if made == 0 {
+		t.Error("no byte is made up of halves")
+	}
+}
+
 // TestFits holds that a literal is asked about its own line, and that a line is not asked about without end.
 func TestFits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))

@@ -3,6 +3,7 @@ package match
 import (
 	"bytes"
 	"encoding/binary"
+	"math"
 	"slices"
 )
 
@@ -19,8 +20,9 @@ type Scan struct {
 	buckets []*chosen
 	starts  [buckets + 1]uint16
 	wide    []*chosen
-	// filled is 1 for each bucket that holds a literal, and for all if there are wide ones: the search stops at no other.
-	filled [buckets]byte
+	// filled are the fourth bytes that the literals of each bucket may have, by their low five bits, and all if there are wide ones: the search
+	// stops at no other.
+	filled [buckets]uint32
 }
 
 const (
@@ -30,7 +32,9 @@ const (
 	Width = 4
 
 	keyed      = 3 // bytes that a bucket is found by
-	bucketBits = 10
+	keyMask    = 1<<(8*keyed) - 1
+	fourthBits = 1<<5 - 1
+	bucketBits = 11
 	buckets    = 1 << bucketBits
 	// mostKeys is how many texts these may be, for a literal to be in the bucket of each.
 	mostKeys = 256
@@ -106,8 +110,13 @@ func (s *Scan) fill() {
 		s.buckets[s.starts[e.bucket]] = e.of
 	}
 	for h := range s.filled {
-		if len(s.wide) > 0 || s.starts[h] < s.starts[h+1] {
-			s.filled[h] = 1
+		for _, c := range s.buckets[s.starts[h]:s.starts[h+1]] {
+			for _, fourth := range c.literal.Bytes(c.at + keyed) {
+				s.filled[h] |= 1 << (fourth & fourthBits)
+			}
+		}
+		if len(s.wide) > 0 {
+			s.filled[h] = math.MaxUint32
 		}
 	}
 }
@@ -142,17 +151,24 @@ func (s *Scan) bucket(b []byte, i int) []*chosen {
 	return s.buckets[s.starts[h]:s.starts[h+1]]
 }
 
-// bucketAt returns the bucket of b[i:].
-func bucketAt(b []byte, i int) uint32 {
-	key := uint32('\n' | '\n'<<8 | '\n'<<16) // after the end of b a line break stands
+// fourAt returns the bytes that b[i:] begins with, the first one in the lowest bits. After the end of b a line break stands.
+func fourAt(b []byte, i int) uint32 {
 	if i+Width <= len(b) {
-		key = binary.LittleEndian.Uint32(b[i:]) & (1<<(8*keyed) - 1)
-	} else {
-		for k, c := range b[i:min(i+keyed, len(b))] {
-			key = key&^(0xff<<(8*k)) | uint32(c)<<(8*k)
-		}
+		return binary.LittleEndian.Uint32(b[i:])
 	}
-	return bucket(key)
+	var four [Width]byte
+	for k := copy(four[:], b[i:]); k < Width; k++ {
+		four[k] = '\n'
+	}
+	return binary.LittleEndian.Uint32(four[:])
+}
+
+// bucketAt returns the bucket of b[i:].
+func bucketAt(b []byte, i int) uint32 { return bucket(fourAt(b, i) & keyMask) }
+
+// fills reports whether a literal of its bucket may begin with four bytes.
+func (s *Scan) fills(four uint32) bool {
+	return s.filled[bucket(four&keyMask)]>>(four>>(8*keyed)&fourthBits)&1 != 0
 }
 
 // add puts a byte into the sets of bit, as that of a position.
@@ -357,24 +373,17 @@ func (s *Scan) Stops(b []byte) (n int) {
 		for pos, c := range b[i : i+Width] {
 			in &= s.table[32*pos+int(c&15)] & s.table[32*pos+16+int(c>>4)]
 		}
-		if in != 0 && s.filled[bucketAt(b, i)] != 0 {
+		if in != 0 && s.fills(fourAt(b, i)) {
 			n++
 		}
 	}
 	return n
 }
 
-// at reports whether four bytes of a literal stand at b[i:], by the sets and by the buckets. After the end of b a line break stands.
+// at reports whether four bytes of a literal stand at b[i:], by the sets and by the buckets.
 func (s *Scan) at(b []byte, i int) bool {
-	in := s.class[0][b[i]]
-	for pos := 1; pos < Width; pos++ {
-		c := byte('\n')
-		if i+pos < len(b) {
-			c = b[i+pos]
-		}
-		in &= s.class[pos][c]
-	}
-	return in != 0 && s.filled[bucketAt(b, i)] != 0
+	four := fourAt(b, i)
+	return s.class[0][byte(four)]&s.class[1][byte(four>>8)]&s.class[2][byte(four>>16)]&s.class[3][byte(four>>24)] != 0 && s.fills(four)
 }
 
 // findPortable returns the offset of the first four bytes that one of the sets has, or len(b).

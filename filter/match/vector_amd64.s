@@ -1,9 +1,10 @@
 #include "textflag.h"
 
-// func vector(p *byte, n int, table *[128]byte, filled *[1024]byte) int
+// func vector(p *byte, n int, table *[128]byte, filled *[2048]uint32) int
 //
 // A byte belongs to the sets lo[low nibble] & hi[high nibble]; four bytes to the sets that hold the first as a first one, the second as a
-// second one and so on. Eight sets fit the bits of a byte. A place counts if a hash of its first three bytes is filled.
+// second one and so on. Eight sets fit the bits of a byte. A place counts if the bucket of its first three bytes has the
+// low five bits of the fourth.
 TEXT ·vector(SB), NOSPLIT, $0-40
 	MOVQ p+0(FP), SI
 	MOVQ n+8(FP), CX
@@ -71,12 +72,14 @@ found:
 next:
 	BSFL   BX, R9
 	MOVL   (R8)(R9*1), R10
+	MOVL   R10, R12
+	SHRL   $24, R12
 	ANDL   $0xffffff, R10
 	IMUL3L $0x9e3779b1, R10, R10
-	SHRL   $22, R10
-	MOVBLZX (DI)(R10*1), R11
-	TESTL  R11, R11
-	JNZ    stands
+	SHRL   $21, R10
+	MOVL   (DI)(R10*4), R11
+	BTL    R12, R11
+	JCS    stands
 	LEAL   -1(BX), R11
 	ANDL   R11, BX
 	JNZ    next

@@ -7,4 +7,4 @@ const haveVector = true
 // first that it did not look at since the vector would have reached past the end. n is at least least.
 //
 //go:noescape
-func vector(p *byte, n int, table *[32 * Width]byte, _ *[buckets]byte) int
+func vector(p *byte, n int, table *[32 * Width]byte, _ *[buckets]uint32) int

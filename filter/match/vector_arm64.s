@@ -1,6 +1,6 @@
 #include "textflag.h"
 
-// func vector(p *byte, n int, table *[128]byte, _ *[1024]byte) int
+// func vector(p *byte, n int, table *[128]byte, _ *[2048]uint32) int
 //
 // A byte belongs to the sets lo[low nibble] & hi[high nibble]; four bytes to the sets that hold the first as a first one, the second as a
 // second one and so on. Eight sets fit the bits of a byte.

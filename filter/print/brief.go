@@ -99,15 +99,22 @@ func (w *renderer) mark(dst []byte, a *resolve.Answer, i int) {
 	if !w.marked || w.Quoted {
 		return
 	}
-	m := rowMark{at: len(dst)}
+	var m rowMark
 	if a != nil && i < len(a.Frames) {
-		fr := &a.Frames[i]
-		m.own, m.named = w.own(a, i), fr.Func != "" && !a.Unverified()
-		if !m.own {
-			m.of = library(fr, a.Module.Name, &w.opt.Names.Own)
-		}
+		m = w.shown(a).marks[i]
+		m.named = a.Frames[i].Func != "" && !a.Unverified()
 	}
+	m.at = len(dst)
 	w.rows = append(w.rows, m)
+}
+
+// markOf returns what is kept of the mark of a function's row: whose code it is.
+func (w *renderer) markOf(a *resolve.Answer, i int) rowMark {
+	m := rowMark{own: w.isOwn(a, i)}
+	if w.marked && !m.own {
+		m.of = library(&a.Frames[i], a.Module.Name, &w.opt.Names.Own)
+	}
+	return m
 }
 
 // Pending reports whether something is held back.

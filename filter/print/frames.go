@@ -216,7 +216,9 @@ func (w *Text) fields(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve.A
 	function := func(b []byte) []byte { return w.appendFunc(b, a, i) }
 	source := func(b []byte) []byte {
 		b = w.appendFile(b, a, i, true)
-		if w.frames(a)[i].Unverified {
+		if f := &w.frames(a)[i]; fr.Space == symsrc.InScript {
+			b = append(b, f.Mark()...)
+		} else if f.Unverified {
 			b = append(b, symsrc.UnverifiedMark...)
 		}
 		return b

@@ -30,15 +30,109 @@ const (
 	GoEnd
 )
 
-// goForms are the forms of these lines, whose blanks at the end do not count.
-var goForms = sync.OnceValue(func() (f struct{ head, function, created, place, other *regexp.Regexp }) {
+// goForms are the forms of lines that are few, whose blanks at the end do not count.
+var goForms = sync.OnceValue(func() (f struct{ head, other *regexp.Regexp }) {
 	f.head = regexp.MustCompile(`^(?:goroutine \d+ (?:gp=\S+ m=\S+ (?:mp=\S+ )?)?\[[^\[\]]+(?:\[[^\[\]]*\][^\[\]]*)*\]|runtime stack):$`)
-	f.function = regexp.MustCompile(`^(panic|[^\s()]+\.(?:[^\s()]|\(\*?[^\s()]+\))+)\((?:\.\.\.|[^()]*)\)$`)
-	f.created = regexp.MustCompile(`^created by ([^\s()]+\.(?:[^\s()]|\(\*?[^\s()]+\))+)(?: in goroutine \d+)?$`)
-	f.place = regexp.MustCompile(`^(?:\t| {2,8})?(\S.*?):(\d+)(?: \+0x[0-9a-f]+)?(?: fp=0x[0-9a-f]+ sp=0x[0-9a-f]+ pc=0x[0-9a-f]+)?$`)
 	f.other = regexp.MustCompile(`^(?:\.\.\.(?:additional|\d+) frames elided\.\.\.|\tgoroutine running on other thread; stack unavailable)$`)
 	return
 })
+
+// isBlank reports whether a byte is white space.
+func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\f' || c == '\r' }
+
+// isGoName reports whether a text is a function's name with its package: `main.f`, `net/http.(*conn).serve`.
+func isGoName(name []byte) bool {
+	if len(name) < 3 {
+		return false
+	}
+	dot := 1 + bytes.IndexByte(name[1:], '.')
+	begin, inside := 0, false
+	for i, c := range name {
+		switch {
+		case isBlank(c):
+			return false
+		case c == '(':
+			if inside || dot < 1 || i <= dot {
+				return false
+			}
+			begin, inside = i, true
+		case c == ')':
+			if !inside || i == begin+1 {
+				return false
+			}
+			inside = false
+		}
+	}
+	return dot >= 1 && dot < len(name)-1 && !inside
+}
+
+// goFunction returns the function that is called on a line: `main.f(0x1, ...)`. It is nil where none is.
+func goFunction(text []byte) (name []byte) {
+	in, ok := bytes.CutSuffix(text, []byte(")"))
+	open := bytes.LastIndexByte(in, '(')
+	if !ok || open < 0 || bytes.IndexByte(in[open:], ')') >= 0 {
+		return nil
+	}
+	if name = in[:open]; string(name) != "panic" && !isGoName(name) {
+		return nil
+	}
+	return name
+}
+
+// goCreator returns the function of a line `created by main.f in goroutine 1`. It is nil in others.
+func goCreator(text []byte) (name []byte) {
+	rest, ok := bytes.CutPrefix(text, []byte("created by "))
+	if !ok {
+		return nil
+	}
+	name, in, more := bytes.Cut(rest, []byte(" "))
+	if number, ok := bytes.CutPrefix(in, []byte("in goroutine ")); more && !(ok && areDigits(number)) || !isGoName(name) {
+		return nil
+	}
+	return name
+}
+
+// goPlace returns the file and the line of a place, `<tab>/src/m.go:3 +0x1f`. file is nil where none is.
+func goPlace(text []byte) (file, line []byte) {
+	if bytes.HasPrefix(text, []byte{'\t'}) {
+		text = text[1:]
+	} else if blanks := len(text) - len(bytes.TrimLeft(text, " ")); blanks >= 2 && blanks <= 8 {
+		text = text[blanks:]
+	}
+	if before, ok := cutHex(text, " pc="); ok {
+		if before, ok = cutHex(before, " sp="); ok {
+			if before, ok = cutHex(before, " fp="); ok {
+				text = before
+			}
+		}
+	}
+	text, _ = cutHex(text, " +")
+	colon := bytes.LastIndexByte(text, ':')
+	if colon < 1 || isBlank(text[0]) || !areDigits(text[colon+1:]) {
+		return nil, nil
+	}
+	return text[:colon], text[colon+1:]
+}
+
+// cutHex cuts a word and a number in hexadecimal, which has 0x, off the end.
+func cutHex(text []byte, word string) (before []byte, ok bool) {
+	before = bytes.TrimRight(text, "0123456789abcdef")
+	if len(before) == len(text) {
+		return text, false
+	}
+	if before, ok = bytes.CutSuffix(before, []byte("0x")); ok {
+		before, ok = bytes.CutSuffix(before, []byte(word))
+	}
+	if !ok {
+		return text, false
+	}
+	return before, true
+}
+
+// areDigits reports whether a text is a decimal number.
+func areDigits(text []byte) bool {
+	return len(text) > 0 && len(bytes.TrimLeft(text, "0123456789")) == 0
+}
 
 // maxGoLine bounds the lines of tracebacks that are read, in bytes.
 const maxGoLine = 4 << 10
@@ -50,6 +144,7 @@ func GoLineOf(text []byte) GoLine {
 		return GoEnd
 	}
 	f := goForms()
+	isPlace := func() bool { file, _ := goPlace(text); return file != nil }
 	switch last := text[len(text)-1]; {
 	case len(text) > maxGoLine || bytes.IndexByte(text, 0x1b) >= 0:
 		return GoNone
@@ -58,17 +153,17 @@ func GoLineOf(text []byte) GoLine {
 			return GoHead
 		}
 	case text[0] == '\t' || text[0] == ' ':
-		if f.place.Match(text) {
+		if isPlace() {
 			return GoPlace
 		}
 		if f.other.Match(text) {
 			return GoOther
 		}
 	case text[0] == '/': // what the log went through has taken the blanks away
-		if f.place.Match(text) {
+		if isPlace() {
 			return GoPlace
 		}
-	case f.function.Match(text), f.created.Match(text):
+	case goFunction(text) != nil, goCreator(text) != nil:
 		return GoFunc
 	case f.other.Match(text):
 		return GoOther
@@ -132,15 +227,14 @@ func (r *GoReader) Continue(line []byte) (what GoLine, ok bool) {
 // GoFrame returns the function that a line of a goroutine names, with the place on the line below, which may be nil. It is foreign where it is
 // no code that somebody has written. ok is false where the line names what created the goroutine, which is no function of its stack.
 func GoFrame(function, place []byte) (fr symsrc.Frame, ok bool) {
-	f := goForms()
-	found := f.function.FindSubmatch(bytes.TrimRight(function, " \r\n"))
-	if found == nil {
+	name := goFunction(bytes.TrimRight(function, " \r\n"))
+	if name == nil {
 		return fr, false
 	}
-	fr.Func = string(found[1])
-	if found := f.place.FindSubmatch(bytes.TrimRight(place, " \r\n")); found != nil {
-		fr.File = string(found[1])
-		fr.Line, _ = strconv.Atoi(string(found[2]))
+	fr.Func = string(name)
+	if file, line := goPlace(bytes.TrimRight(place, " \r\n")); file != nil {
+		fr.File = string(file)
+		fr.Line, _ = strconv.Atoi(string(line))
 	}
 	fr.Foreign = notWritten(fr.Func)
 	return fr, true
@@ -228,24 +322,23 @@ func (b *Brief) Goroutine(dst []byte, number int, prefix []byte, lines [][]byte)
 // goFrames reads the functions of a goroutine.
 func (b *Brief) goFrames(prefix []byte, lines [][]byte) []goFrame {
 	var frames []goFrame
-	f := goForms()
 	for _, line := range lines {
 		text, end := scan.CutEnd(bytes.TrimPrefix(line, prefix))
 		switch GoLineOf(text) {
 		case GoFunc:
 			fr := goFrame{text: text, ends: [2][]byte{end}, readable: true}
-			if found := f.created.FindSubmatch(text); found != nil {
-				fr.name, fr.creates = string(found[1]), true
-			} else if found := f.function.FindSubmatch(text); found != nil {
-				fr.name = string(found[1])
+			if name := goCreator(text); name != nil {
+				fr.name, fr.creates = string(name), true
+			} else {
+				fr.name = string(goFunction(text))
 			}
 			frames = append(frames, fr)
 		case GoPlace:
 			if n := len(frames); n > 0 && frames[n-1].readable && frames[n-1].place == nil {
 				fr := &frames[n-1]
-				found := f.place.FindSubmatch(bytes.TrimRight(text, " "))
-				fr.place, fr.ends[1], fr.file = text, end, string(found[1])
-				fr.line, _ = strconv.Atoi(string(found[2]))
+				file, line := goPlace(bytes.TrimRight(text, " "))
+				fr.place, fr.ends[1], fr.file = text, end, string(file)
+				fr.line, _ = strconv.Atoi(string(line))
 				break
 			}
 			frames = append(frames, goFrame{text: text, ends: [2][]byte{end}})

@@ -304,6 +304,8 @@ type printed struct {
 	frames []symsrc.Frame
 	// onScreen are the frames as they are written on a screen.
 	onScreen []symsrc.Frame
+	// marks are those of the frames' rows, if Brief or colors ask for them, without what differs from line to line.
+	marks []rowMark
 	// links begin the hyperlink of each frame, if links are written.
 	links []string
 	// excerpts are the source code of each frame, nil before it is asked for.
@@ -346,12 +348,17 @@ func (w *renderer) frames(a *resolve.Answer) []symsrc.Frame {
 
 // show makes p the text of an answer. Its places are in w.placeText.
 func (w *renderer) show(p *printed, a *resolve.Answer) {
+	if p.marks = p.marks[:0]; w.marked || w.opt.Palette != nil || w.opt.Screen != nil {
+		for i := range a.Frames {
+			p.marks = append(p.marks, w.markOf(a, i))
+		}
+	}
 	p.frames = w.opt.Names.InWords(a.Frames)
 	p.nameOnly = len(p.frames) == 1 && p.frames[0].File == ""
 	if p.onScreen = nil; w.opt.Screen != nil && a.Java == nil && a.Kind == symsrc.Code {
 		own := make([]bool, len(a.Frames))
 		for i := range own {
-			own[i] = w.own(a, i)
+			own[i] = p.marks[i].own
 		}
 		p.onScreen = w.opt.Screen.names(p.frames, own)
 	}

@@ -110,8 +110,20 @@ func (w *renderer) dims(s parse.Segment, line []byte, a *resolve.Answer, i int) 
 	return w.screen(s) != nil && w.palette() != nil && w.Color.Plain() && bytes.IndexByte(line, 0x1b) < 0 && !w.own(a, i)
 }
 
-// own reports whether a function is the program's own.
+// own reports whether a function is the program's own, as its mark says if there is one.
 func (w *renderer) own(a *resolve.Answer, i int) bool {
+	p, came := a.Printed.(*printed)
+	if p == nil && came && w.firstOf == a {
+		p = &w.first
+	}
+	if p != nil && i < len(p.marks) {
+		return p.marks[i].own
+	}
+	return w.isOwn(a, i)
+}
+
+// isOwn is own for an answer without marks.
+func (w *renderer) isOwn(a *resolve.Answer, i int) bool {
 	return a.Module == nil || a.Java != nil || a.Kind != symsrc.Code ||
 		w.opt.Names.Own.OwnFunction(&a.Frames[i], a.Module.Name)
 }

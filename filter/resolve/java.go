@@ -28,8 +28,9 @@ type Java struct {
 	open int
 	// looked is set once something had the places searched.
 	looked bool
-	// known remembers what Knows has returned since then.
+	// known remembers what Knows has returned since then, and every what knowsEvery has.
 	known map[string]bool
+	every *bool
 }
 
 // JavaAnswer is what maps say of a frame of Java.
@@ -42,6 +43,8 @@ type JavaAnswer struct {
 	Dropped bool
 	// TooMany is set if more methods may be meant than are given.
 	TooMany bool
+	// Maps are those that the frame has named, with which the frames after it in its process are read that name none.
+	Maps []*javamap.Map
 	// Refuting says which map another frame of the process contradicts, and how. It is "" if none does.
 	Refuting string
 }
@@ -55,9 +58,8 @@ func (j *Java) mapsOf(ctx context.Context, t *Thread, source []byte, as *Weighed
 		if m.Files = files; one == nil {
 			return nil, m
 		}
-		if maps = j.chain(one); t != j.unnamed() {
-			t.javaMaps = maps
-		}
+		maps = j.chain(one)
+		j.Again(t, maps)
 		return maps, m
 	}
 	switch {
@@ -92,9 +94,13 @@ func (j *Java) Frame(ctx context.Context, t *Thread, fr *parse.Frame, as *Weighe
 		return a
 	}
 	was := retrace.Frame{Class: string(class), Method: string(method), File: string(file), Line: line, HasLine: numbered}
-	found, known, fits := t.on(maps).retrace(was)
-	j.opens(t.java, false)
-	if t.java.tooMany {
+	if len(frame.JavaMap(file)) > 0 {
+		a.Java.Maps = maps
+	}
+	trace := j.on(t, maps)
+	found, known, fits := trace.retrace(was)
+	j.opens(trace, trace.outlined())
+	if trace.tooMany {
 		a.Java.TooMany = true
 		return a
 	}
@@ -116,7 +122,6 @@ func (j *Java) Frame(ctx context.Context, t *Thread, fr *parse.Frame, as *Weighe
 		}
 	}
 	a.Java.Dropped = len(found) == 0
-	j.opens(t.java, a.Java.Dropped)
 	for _, chain := range found {
 		a.Java.Candidates = append(a.Java.Candidates, javaFrames(chain))
 	}
@@ -169,6 +174,39 @@ func (j *Java) opens(t *javaTrace, open bool) {
 	t.open = open
 }
 
+// Settled reports whether maps are known, and no frame depends on what was before it: then one of a class that no map has means nothing.
+func (j *Java) Settled() bool {
+	return j.open == 0 && (j.looked || !j.maps.MayFind()) && j.knowsEvery()
+}
+
+// knowsEvery reports whether Knows returns true for every exception that means something: none of the maps says what is below any exception, and
+// all are open.
+func (j *Java) knowsEvery() bool {
+	if j.every == nil {
+		found := []*javamap.Map(nil)
+		if j.looked {
+			found = j.maps.Found(context.Background())
+		}
+		rewrites := func(m *javamap.Map) bool { return m.Rewrites("") }
+		every := !j.maps.TooMany() && !slices.ContainsFunc(j.maps.Named(), rewrites) && !slices.ContainsFunc(found, rewrites)
+		j.every = &every
+	}
+	return *j.every
+}
+
+// Again notes that a frame of a thread has named maps, as one before did.
+func (j *Java) Again(t *Thread, maps []*javamap.Map) {
+	if t != j.unnamed() {
+		t.javaMaps = maps
+	}
+	j.on(t, maps)
+}
+
+// Means reports whether a frame of a class with that source may be another one.
+func (j *Java) Means(ctx context.Context, class, source []byte) bool {
+	return len(frame.JavaMap(source)) > 0 || j.Knows(ctx, class)
+}
+
 // Plain reports whether every frame of Java is read with the same maps, and none depends on what was before it.
 func (j *Java) Plain() bool { return j.open == 0 && !j.refuted && len(j.maps.Named()) > 0 }
 
@@ -193,13 +231,14 @@ func (j *Java) Thrown(t *Thread, class string, as *Weighed) string {
 	if len(maps) == 0 || j.refuting(t.Process, maps) != "" {
 		return ""
 	}
-	trace, now := t.on(maps), class
-	j.opens(trace, true)
+	trace, now, open := j.on(t, maps), class, false
 	for i, m := range maps {
 		if original, ok := m.Exception(&trace.of[i], now); ok {
 			now = original
 		}
+		open = open || m.Rewrites(now)
 	}
+	j.opens(trace, open)
 	if now == class {
 		return ""
 	}
@@ -259,7 +298,7 @@ func (j *Java) State() match.When {
 // call finds what was found.
 func (j *Java) Look(ctx context.Context) {
 	if !j.looked && j.maps.Looked(ctx) {
-		j.looked, j.known = true, nil
+		j.looked, j.known, j.every = true, nil, nil
 	}
 }
 
@@ -269,7 +308,7 @@ func (j *Java) LookAhead(ctx context.Context) (changed bool) {
 	if j.State() != match.Seeking || !j.maps.LookAhead(ctx) {
 		return false
 	}
-	j.looked, j.known = true, nil
+	j.looked, j.known, j.every = true, nil, nil
 	return true
 }
 

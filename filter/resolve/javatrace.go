@@ -23,12 +23,20 @@ type javaTrace struct {
 // maxCandidates bounds the originals of one frame, over all maps of a chain.
 const maxCandidates = 64
 
-// on returns the state of a trace that is read with the given maps, which begins anew where these are others.
-func (t *Thread) on(maps []*javamap.Map) *javaTrace {
+// on returns the state of the trace of a thread that is read with the given maps, which begins anew where these are others.
+func (j *Java) on(t *Thread, maps []*javamap.Map) *javaTrace {
 	if t.java == nil || !slices.Equal(t.java.maps, maps) {
+		if t.java != nil {
+			j.opens(t.java, false)
+		}
 		t.java = &javaTrace{maps: maps, of: make([]retrace.Trace, len(maps))}
 	}
 	return t.java
+}
+
+// outlined reports whether the next frame may depend on the last one.
+func (t *javaTrace) outlined() bool {
+	return slices.ContainsFunc(t.of, func(of retrace.Trace) bool { return of.Open() })
 }
 
 // retrace looks a frame up in one map after the other.
@@ -63,6 +71,9 @@ func (t *javaTrace) chain(i int, m *javamap.Map, chain []retrace.Frame, known, f
 			continue
 		}
 		dropped = false
+		if len(chain) == 1 { // nearly always
+			return r.Candidates
+		}
 		var longer [][]retrace.Frame
 		for _, before := range all {
 			for _, more := range r.Candidates {

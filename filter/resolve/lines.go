@@ -49,6 +49,9 @@ func (r *Resolver) Dates(a *Answer) bool { return r.lines.decides(a) }
 
 // mark returns an answer whose lines are marked if they may not be those of the log.
 func (l *lines) mark(a *Answer) *Answer {
+	if a.Space == symsrc.InScript && l.time().IsZero() { // a pipe is most often live, and the place has been compared with the script
+		return a
+	}
 	if !l.decides(a) || !slices.ContainsFunc(a.Frames, func(fr symsrc.Frame) bool { return fr.Line > 0 && !fr.LineNow }) {
 		return a
 	}

@@ -115,8 +115,15 @@ type answerSlot struct {
 	size   int32 // of the answer, whose memory is far away by the time it leaves
 }
 
-// hash returns a hash of the query. Its upper bits are the good ones.
-func (q *query) hash() uint64 { return (q.off ^ q.mod.number<<44) * 0x9e3779b97f4a7c15 }
+// hash returns a hash of the query. Its upper bits are the good ones. One frame has several queries, by what its address may count from and by
+// the rules under which it is asked and proven, and the functions of a stack have few offsets: each of these has a slot of its own.
+func (q *query) hash() uint64 {
+	h := q.off ^ q.mod.number<<44 ^ (uint64(q.Rule)<<4|uint64(q.space))<<32
+	if q.from != nil {
+		h ^= q.from.number << 16
+	}
+	return h * 0x9e3779b97f4a7c15
+}
 
 // get returns the answer to q, or nil.
 func (m *answerMemo) get(q *query) *Answer {

@@ -18,7 +18,7 @@ type memo struct {
 	modules map[string]*Module
 	frames  map[string]*Module // by name and build ID as the log writes them at frames
 	answers answerMemo
-	symbols map[symbol]*symbol
+	symbols map[symbolKey]*symbol
 	// bytes is the length of all names of modules, and symbolBytes that of symbols.
 	bytes, symbolBytes int
 	// absolute has the answers for addresses of processes.
@@ -65,8 +65,14 @@ func (m *Module) byPath() bool { return m.Files != nil && m.Files.Unverified }
 // unverified is Answer.Unverified of the module's answers.
 func (m *Module) unverified() bool { return m.byPath() && !m.Files.Assumed }
 
-// symbol is a function that a log names, with its size if the log has that.
+// symbol is a function that a log names.
 type symbol struct {
+	symbolKey
+	number uint64 // for the hash of queries
+}
+
+// symbolKey is its name, and its size if the log has that.
+type symbolKey struct {
 	name string
 	size uint64
 }
@@ -157,17 +163,16 @@ func (o *memo) written(name, digits []byte) *Module {
 
 // symbol returns the symbol of that name and size.
 func (o *memo) symbol(name []byte, size uint64) *symbol {
-	s := symbol{string(name), size}
-	p := o.symbols[s]
-	if p == nil {
+	s := o.symbols[symbolKey{string(name), size}]
+	if s == nil {
 		if o.symbols == nil || len(o.symbols) >= memoLimit || o.symbolBytes > memoBytes {
-			o.symbols, o.symbolBytes = map[symbol]*symbol{}, 0
+			o.symbols, o.symbolBytes = map[symbolKey]*symbol{}, 0
 		}
 		o.symbolBytes += len(name)
-		p = &s
-		o.symbols[s] = p
+		s = &symbol{symbolKey{string(name), size}, uint64(len(o.symbols))}
+		o.symbols[s.symbolKey] = s
 	}
-	return p
+	return s
 }
 
 // A file that was found by its path alone may be replaced by another build's while the filter runs: a program is compiled again

@@ -137,6 +137,12 @@ func (s *queries) loaded(t *Thread, text []byte, fr *parse.Frame) *Module {
 	return s.memo.module([]byte(at.Module.Name), symsrc.BuildID(at.Module.BuildID))
 }
 
+// Loads reports whether there are mappings that may say which file a module of a thread's frames is that the log names by a relative path.
+func (r *Resolver) Loads(t *Thread) bool {
+	s := r.queries.lists
+	return !t.Space.Empty() || s.preload != nil || s.running != nil || !s.processes.Unnamed.Space.Empty()
+}
+
 // beside returns the module of a frame that names none, and the place in it, by where the frames beside it say that modules begin. ok is
 // false if the process's mappings know it, which are more exact.
 func (s *queries) beside(p *Process, fr *parse.Frame) (m *Module, off uint64, ok bool) {

@@ -1,6 +1,8 @@
 package scan
 
 import (
+	"bytes"
+	"slices"
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -36,14 +38,12 @@ func surrogates(text []byte) (r rune, ok bool) {
 func Unescape(dst []byte, pos []int32, text []byte) ([]byte, []int32) {
 	for i := 0; i < len(text); {
 		if text[i] != '\\' {
-			end := i + 1
-			for end < len(text) && text[end] != '\\' {
-				end++
+			end := len(text)
+			if n := bytes.IndexByte(text[i:], '\\'); n >= 0 {
+				end = i + n
 			}
-			dst = append(dst, text[i:end]...)
-			for ; i < end; i++ {
-				pos = append(pos, int32(i))
-			}
+			dst, pos = appendRun(dst, pos, text, i, end)
+			i = end
 			continue
 		}
 		n := EscapeLen(text[i:])
@@ -69,6 +69,16 @@ func Unescape(dst []byte, pos []int32, text []byte) ([]byte, []int32) {
 		i += n
 	}
 	return dst, append(pos, int32(len(text)))
+}
+
+// appendRun appends text[from:end] and the offsets of its bytes.
+func appendRun(dst []byte, pos []int32, text []byte, from, end int) ([]byte, []int32) {
+	n := len(pos)
+	pos = slices.Grow(pos, end-from)[:n+end-from]
+	for i := range pos[n:] {
+		pos[n+i] = int32(from + i)
+	}
+	return append(dst, text[from:end]...), pos
 }
 
 // unescaped returns the character that a backslash and c stand for.

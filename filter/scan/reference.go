@@ -38,21 +38,17 @@ func Reference(text []byte) (n int, c rune) {
 // Unreference is Unescape for a text of a document of XML.
 func Unreference(dst []byte, pos []int32, text []byte) ([]byte, []int32) {
 	for i := 0; i < len(text); {
-		n := bytes.IndexByte(text[i:], '&')
-		if n < 0 {
-			n = len(text) - i
+		end := len(text)
+		if n := bytes.IndexByte(text[i:], '&'); n >= 0 {
+			end = i + n
 		}
-		dst = append(dst, text[i:i+n]...)
-		for ; n > 0; n-- {
-			pos = append(pos, int32(i))
-			i++
-		}
-		if i == len(text) {
+		dst, pos = appendRun(dst, pos, text, i, end)
+		if i = end; i == len(text) {
 			break
 		}
-		from, n := len(dst), 1
-		var c rune
-		if n, c = Reference(text[i:]); n > 1 {
+		from := len(dst)
+		n, c := Reference(text[i:])
+		if n > 1 {
 			dst = utf8.AppendRune(dst, c)
 		} else {
 			dst = append(dst, '&')

@@ -125,7 +125,7 @@ func signatureOf(t *testing.T, path string) (signature string) {
 	first := math.MaxInt
 	for _, g := range r.groups.all {
 		for i := range g.shown {
-			if p := g.shown[i].Value(); g.id < first && (p.own || projects.MatchString("/"+p.File)) && p.Func != "" {
+			if p := g.shown[i]; g.id < first && (p.own || projects.MatchString("/"+p.File)) && p.Func != "" {
 				signature, first = g.signature, g.id
 			}
 		}

@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"unique"
 
 	"qss-filter/filter/print"
 	"qss-filter/filter/resolve"
@@ -22,13 +21,15 @@ import (
 // maxGroups bounds the number of groups in memory. Stacks of further groups are only counted, in groups.over.
 const maxGroups = 1 << 16
 
-// groups are the stacks of all logs, grouped by their functions. wait has the groups of logs that are not yet kept.
+// groups are the stacks of all logs, grouped by their functions. wait has the groups of logs that are not yet kept. places has what the
+// groups of all logs show.
 type groups struct {
-	seed maphash.Seed
-	mu   sync.Mutex
-	all  map[uint64]*group
-	over int // stacks beyond maxGroups
-	wait map[*logSink]map[uint64]*group
+	seed   maphash.Seed
+	mu     sync.Mutex
+	all    map[uint64]*group
+	places places
+	over   int // stacks beyond maxGroups
+	wait   map[*logSink]map[uint64]*group
 }
 
 // group is a group of stacks with the same functions, of which logs say the same.
@@ -39,7 +40,7 @@ type group struct {
 	log, id, line int
 	file          string
 	functions     int
-	shown         []frameHandle
+	shown         []*place
 	about         triage.Headline // of the first stack
 	heads         heads
 	signature     string
@@ -179,17 +180,27 @@ func (s *stack) noteBelow(g *group) {
 func (g *groups) keep(l *logSink) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	first := g.places == nil
+	if first {
+		g.places = l.places
+	}
+	set := func(sum uint64, of *group) {
+		g.all[sum] = of
+		if !first {
+			g.places.share(of.shown)
+		}
+	}
 	for sum, of := range g.wait[l] {
 		have := g.all[sum]
 		switch {
 		case have == nil && len(g.all) >= maxGroups:
 			g.over += of.count
 		case have == nil:
-			g.all[sum] = of
+			set(sum, of)
 		case of.log < have.log:
 			of.count += have.count
 			of.join(have)
-			g.all[sum] = of
+			set(sum, of)
 		default:
 			have.count += of.count
 			have.join(of)
@@ -258,30 +269,44 @@ type GroupSummary struct {
 	Kind      string `json:"kind,omitempty"`
 }
 
-// summary returns the group as summary.json has it.
-func (g *group) summary() *GroupSummary {
-	return &GroupSummary{g.count, g.file, g.id, g.line, g.names(), g.signature, g.about.Text, g.about.Kind}
-}
-
-// names returns the functions of the stacks, innermost first.
-func (g *group) names() []string {
-	names := make([]string, len(g.shown))
-	for i := range g.shown {
-		p := g.shown[i].Value()
-		names[i] = p.name()
+// appendSummary appends the group as summary.json has it, a GroupSummary.
+func (g *group) appendSummary(dst []byte) []byte {
+	const line, item = "\n      ", "\n        "
+	dst = strconv.AppendInt(append(dst, "{"+line+`"count": `...), int64(g.count), 10)
+	dst = appendJSON(append(dst, ","+line+`"file": `...), g.file)
+	dst = strconv.AppendInt(append(dst, ","+line+`"stack_id": `...), int64(g.id), 10)
+	dst = strconv.AppendInt(append(dst, ","+line+`"start_line": `...), int64(g.line), 10)
+	dst = append(dst, ","+line+`"functions": [`...)
+	between := item
+	for _, at := range g.shown {
+		dst = appendJSON(append(dst, between...), at.name())
+		between = "," + item
 	}
-	return names
+	if len(g.shown) > 0 {
+		dst = append(dst, line...)
+	}
+	dst = append(dst, ']')
+	if g.signature != "" {
+		dst = appendJSON(append(dst, ","+line+`"signature": `...), g.signature)
+	}
+	if g.about.Text != "" {
+		dst = appendJSON(append(dst, ","+line+`"headline": `...), g.about.Text)
+	}
+	if g.about.Kind != "" {
+		dst = appendJSON(append(dst, ","+line+`"kind": `...), g.about.Kind)
+	}
+	return append(dst, "\n    }"...)
 }
 
 // own returns the first function that is the program's own, one with a name if there is any; nil if there is none.
 func (g *group) own() *place {
 	var first *place
 	for i := range g.shown {
-		switch p := g.shown[i].Value(); {
+		switch p := g.shown[i]; {
 		case p.own && p.Func != "":
-			return &p
+			return p
 		case p.own && first == nil:
-			first = &p
+			first = p
 		}
 	}
 	return first
@@ -299,20 +324,22 @@ func (g *group) title() string {
 	}
 	if g.about.Kind == otherGoroutine { // all of the runtime's wait in the same function: what began it says which one it is
 		for i := range slices.Backward(g.shown) {
-			if p := g.shown[i].Value(); p.Func != "runtime.goexit" && !strings.Contains(p.Func, ".gowrap") {
+			if p := g.shown[i]; p.Func != "runtime.goexit" && !strings.Contains(p.Func, ".gowrap") {
 				return p.name()
 			}
 		}
 	}
 	first, _, _ := strings.Cut(g.signature, triage.Between)
 	for i := range g.shown {
-		if p := g.shown[i].Value(); p.Func != "" && triage.Name(p.Func) == first {
+		if p := g.shown[i]; p.Func != "" && triage.Name(p.Func) == first {
 			return p.name()
 		}
 	}
-	p := g.shown[0].Value()
-	return p.name()
+	return g.shown[0].name()
 }
+
+// at returns the source file and the line.
+func (p *place) at() string { return p.File + ":" + strconv.Itoa(p.line) + p.mark }
 
 // name returns the function, followed by the module in parentheses if there is no name or only the log has it.
 func (p *place) name() string {
@@ -321,8 +348,7 @@ func (p *place) name() string {
 	}
 	switch {
 	case !p.Nameless && p.File != "":
-		line, _, _ := strings.Cut(p.Line, " ") // what is not sure of it may follow
-		return unknownName + " (" + path.Base(p.File) + ":" + line + ")"
+		return unknownName + " (" + path.Base(p.File) + ":" + strconv.Itoa(p.line) + ")"
 	case p.Module == "", p.Module == ".":
 		return unknownName
 	}
@@ -338,7 +364,16 @@ func (r *Report) writeGroups(w io.Writer, list []*group) error {
 		row = append(strconv.AppendInt(row[:0], int64(g.count), 10), '\t')
 		row = append(row, g.file...)
 		row = appendInt(appendInt(appendInt(row, g.id), g.line), g.functions)
-		row = appendField(row, strings.Join(g.names(), " < "))
+		row = append(row, '\t')
+		for i, at := range g.shown {
+			if i > 0 {
+				row = append(row, " < "...)
+			}
+			row = appendEscaped(row, at.name())
+		}
+		if len(g.shown) == 0 {
+			row = append(row, noValue)
+		}
 		row = appendField(appendField(appendField(row, g.signature), g.about.Text), g.about.Kind)
 		b.Write(append(row, '\n'))
 	}
@@ -374,7 +409,7 @@ type stack struct {
 	text  []byte
 	// key is the hash of the functions, by which stacks are grouped; shown are the first shownFrames functions.
 	key   maphash.Hash
-	shown []frameHandle
+	shown []*place
 	// about is what the log says of the stack.
 	about     triage.Headline
 	signature triage.Signature
@@ -383,13 +418,32 @@ type stack struct {
 	sources []sourceAt
 }
 
-// frameHandle stands for a place: stacks have the same few functions, and each is in memory once.
-type frameHandle = unique.Handle[place]
+// places has functions of stacks, each once: stacks have the same few.
+type places map[place]*place
+
+// of returns the function that is equal to one.
+func (all places) of(at *place) *place {
+	have := all[*at]
+	if have == nil {
+		have = new(place)
+		*have = *at
+		all[*have] = have
+	}
+	return have
+}
+
+// share replaces functions by those that are equal to them.
+func (all places) share(list []*place) {
+	for i, at := range list {
+		list[i] = all.of(at)
+	}
+}
 
 // place is a function of a stack, as it is shown for its group.
 type place struct {
 	Func, File string
-	Line       string // line number, with symsrc.Frame.Mark
+	line       int
+	mark       string // symsrc.Frame.Mark
 	Module     string // base name
 	// Nameless is set for a frame without a name. Func is then the name that the log has, and Module includes the offset.
 	Nameless bool

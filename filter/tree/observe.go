@@ -10,7 +10,6 @@ import (
 	"path"
 	"slices"
 	"strconv"
-	"unique"
 
 	"qss-filter/filter/print"
 	"qss-filter/filter/resolve"
@@ -58,6 +57,7 @@ type logSink struct {
 	err    error
 
 	modules map[string]*seenModule
+	places  places
 	seq     int
 	key     []byte
 	// lastBelow is the last line with functions below it, lastStack its stack.
@@ -163,7 +163,7 @@ func (l *logSink) rebuild(f *fields, functions []symsrc.Frame) {
 func (l *logSink) group(f *fields, fr *symsrc.Frame) {
 	s, o := f.s, f.o
 	own := s.signature.Add(&triage.Frame{Func: fr.Func, File: fr.File, Line: fr.Line, Module: o.Module.Name, At: o.At + o.Back, Located: o.Located, Foreign: fr.Foreign}, &l.rep.Own)
-	at := place{own: own, outcome: o.Outcome, Func: fr.Func, File: fr.File, Line: string(appendLine(nil, fr)), Module: path.Base(o.Module.Name)}
+	at := place{own: own, outcome: o.Outcome, Func: fr.Func, File: fr.File, line: fr.Line, mark: fr.Mark(), Module: path.Base(o.Module.Name)}
 	switch {
 	case f.failed:
 		at.Nameless = true
@@ -184,7 +184,7 @@ func (l *logSink) group(f *fields, fr *symsrc.Frame) {
 		s.key.WriteByte(0)
 		s.key.WriteString(at.Module)
 		s.key.WriteByte(0)
-		s.key.WriteString(at.File + ":" + at.Line)
+		s.key.WriteString(at.at())
 	default:
 		s.key.WriteString(fr.Func)
 	}
@@ -194,7 +194,7 @@ func (l *logSink) group(f *fields, fr *symsrc.Frame) {
 			Local: l.local(fr), MD5: fr.MD5, Line: fr.Line}})
 	}
 	if len(s.shown) < shownFrames {
-		s.shown = append(s.shown, unique.Make(at))
+		s.shown = append(s.shown, l.places.of(&at))
 	}
 }
 

@@ -291,14 +291,14 @@ func (b *bug) add(g *group, count int) {
 
 // pageWriter makes the data of a page.
 type pageWriter struct {
-	r      *Report
-	data   pageData
-	frames map[frameHandle]int
-	// text is the list of frames as JSON: [function, place, whether it is the program's own, number of the word, module].
-	text  []byte
-	logs  map[string]int
-	words map[resolve.Outcome]int
-	asked []askedSource
+	r    *Report
+	data pageData
+	// frames are the numbers of functions, and list these in their order.
+	frames map[*place]int
+	list   []*place
+	logs   map[string]int
+	words  map[resolve.Outcome]int
+	asked  []askedSource
 }
 
 // askedSource is a frame whose source is shown.
@@ -313,7 +313,7 @@ func (w *pageWriter) bug(b *bug) *pageBug {
 	p := &pageBug{Count: b.count, Kind: first.about.Kind, Head: b.heads.after(first.about.Text), Title: symsrc.Visible(withoutHash(first.title())),
 		Signature: symsrc.Visible(first.signature), Stacks: []pageStack{}}
 	if at := first.own(); at != nil && at.File != "" {
-		p.At = symsrc.Visible(filepath.Base(at.File)) + ":" + at.Line
+		p.At = symsrc.Visible(filepath.Base(at.File)) + ":" + strconv.Itoa(at.line) + at.mark
 	}
 	for i, g := range b.groups[:min(len(b.groups), maxVariants)] {
 		s := pageStack{Count: b.counts[i], Cut: g.functions - len(g.shown), More: g.more, Frames: make([]int, len(g.shown)), Logs: [][3]int{}}
@@ -349,23 +349,25 @@ func withoutHash(name string) string {
 	return name
 }
 
-// frame returns the number of a frame.
-func (w *pageWriter) frame(key frameHandle) int {
-	n, have := w.frames[key]
-	if have {
-		return n
+// frame returns the number of a function.
+func (w *pageWriter) frame(f *place) int {
+	n, have := w.frames[f]
+	if !have {
+		n = len(w.list)
+		w.frames[f] = n
+		w.list = append(w.list, f)
 	}
-	f := key.Value()
+	return n
+}
+
+// appendFrame appends a function as JSON: [name, place, whether it is the program's own, number of the word, module].
+func (w *pageWriter) appendFrame(dst []byte, f *place) []byte {
 	at := f.Module
 	if f.Nameless { // the name has it
 		at = ""
 	}
 	if f.File != "" {
-		at = f.File + ":" + f.Line
-	}
-	own := 0
-	if f.own {
-		own = 1
+		at = f.at()
 	}
 	word, have := w.words[f.outcome]
 	if !have {
@@ -374,13 +376,15 @@ func (w *pageWriter) frame(key frameHandle) int {
 		w.data.Words = append(w.data.Words, pageWord{people(f.outcome), !f.outcome.Named()})
 	}
 	module, _, _ := strings.Cut(f.Module, "+0x")
-	n = len(w.frames)
-	w.frames[key] = n
-	if n > 0 {
-		w.text = append(w.text, ',')
+	dst = append(appendJSON(append(dst, '['), symsrc.Visible(f.name())), ',')
+	dst = append(appendJSON(dst, symsrc.Visible(at)), ',')
+	if f.own {
+		dst = append(dst, '1', ',')
+	} else {
+		dst = append(dst, '0', ',')
 	}
-	w.text = append(w.text, asJSON([5]any{symsrc.Visible(f.name()), symsrc.Visible(at), own, word, symsrc.Visible(module)})...)
-	return n
+	dst = append(strconv.AppendInt(dst, int64(word), 10), ',')
+	return append(appendJSON(dst, symsrc.Visible(module)), ']')
 }
 
 // log returns the number of a log.
@@ -451,6 +455,27 @@ func asJSON(value any) []byte {
 	return text
 }
 
+// appendJSON appends a string as asJSON returns it, with what symsrc.Visible escapes as JSON's escapes.
+func appendJSON(dst []byte, s string) []byte {
+	begin := len(dst)
+	dst = append(dst, '"')
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c < ' ' || c >= 0x7f: // seldom
+			return append(dst[:begin], symsrc.VisibleJSON(asJSON(s))...)
+		case c == '"' || c == '\\':
+			dst = append(dst, '\\', c)
+		case c == '<' || c == '>' || c == '&':
+			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+		default:
+			dst = append(dst, c)
+		}
+	}
+	return append(dst, '"')
+}
+
+const hexDigits = "0123456789abcdef"
+
 // writePage writes the page. It is self-contained and needs no network.
 func (r *Report) writePage(to io.Writer, list []*group, modules []*module) error {
 	all := bugs(list)
@@ -459,7 +484,7 @@ func (r *Report) writePage(to io.Writer, list []*group, modules []*module) error
 		return err
 	}
 	head, end, _ := bytes.Cut(frame.Bytes(), []byte(dataMark))
-	w := &pageWriter{r: r, frames: map[frameHandle]int{}, logs: map[string]int{}, words: map[resolve.Outcome]int{},
+	w := &pageWriter{r: r, frames: map[*place]int{}, logs: map[string]int{}, words: map[resolve.Outcome]int{},
 		data: pageData{Logs: [][2]string{}, Words: []pageWord{}, Sources: map[int]pageSource{}}}
 	out := bufio.NewWriter(to)
 	out.Write(head)
@@ -472,7 +497,14 @@ func (r *Report) writePage(to io.Writer, list []*group, modules []*module) error
 	}
 	w.sources()
 	out.WriteString(`],"frames":[`)
-	out.Write(w.text)
+	var text []byte
+	for i, f := range w.list {
+		if text = text[:0]; i > 0 {
+			text = append(text, ',')
+		}
+		text = w.appendFrame(text, f)
+		out.Write(text)
+	}
 	out.WriteString("],")
 	out.Write(asJSON(&w.data)[len("{"):])
 	out.Write(end)

@@ -116,7 +116,7 @@ func (r *Report) Read(first int, lines []byte) { r.stream.readLines(first, lines
 // begin returns the sink of a log; index is the number of the log.
 func (r *Report) begin(index int, name string) *logSink {
 	return &logSink{rep: r, index: index, rel: name, name: string(appendEscaped(nil, name)), open: map[any]*stack{},
-		modules: map[string]*seenModule{}, lastBelow: -1}
+		modules: map[string]*seenModule{}, places: places{}, lastBelow: -1}
 }
 
 // end ends all stacks of the log and writes them.
@@ -320,13 +320,10 @@ func writeSummary(to io.Writer, text []byte, grouped []*group) error {
 	}
 	out.Write(text)
 	between := ",\n  \"groups\": [\n    "
+	var of []byte
 	for _, g := range grouped {
-		of, err := json.MarshalIndent(g.summary(), "    ", "  ")
-		if err != nil {
-			return err
-		}
-		out.WriteString(between)
-		out.Write(symsrc.VisibleJSON(of))
+		of = g.appendSummary(append(of[:0], between...))
+		out.Write(of)
 		between = ",\n    "
 	}
 	if len(grouped) > 0 {
@@ -421,6 +418,12 @@ func appendField[T string | []byte](b []byte, value T) []byte {
 // appendEscaped appends a value. Tabs, line ends and backslashes are escaped as \t, \n, \r and \\, other control characters as in
 // \x1b.
 func appendEscaped[T string | []byte](b []byte, value T) []byte {
+	begin := len(b)
+	b = append(b, value...)
+	if symsrc.IsOrdinary(value) && bytes.IndexByte(b[begin:], '\\') < 0 {
+		return b
+	}
+	b = b[:begin]
 	s := string(value)
 	for {
 		n := strings.IndexAny(s, "\t\n\r\\")

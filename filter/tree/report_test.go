@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unique"
 
 	"qss-filter/filter"
 	"qss-filter/filter/resolve"
@@ -415,7 +414,7 @@ func TestNamelessGroups(t *testing.T) {
 func TestHostilePage(t *testing.T) {
 	r := &Report{title: "<script>alert(1)</script>\x00", groups: newGroups(), link: func(log string) string { return log }}
 	var b bytes.Buffer
-	list := []*group{{count: 1, file: "</script><b>", shown: []frameHandle{unique.Make(place{Func: "operator<<<img src=x>", File: "\"'>"})},
+	list := []*group{{count: 1, file: "</script><b>", shown: []*place{{Func: "operator<<<img src=x>", File: "\"'>"}},
 		about: triage.Headline{Text: "<img src=y>", Kind: "<img src=z>"}, signature: "</script><b>", logs: []groupLog{{name: "javascript:alert(1)"}, {name: "</script><b>"}}}}
 	if err := r.writePage(&b, list, nil); err != nil {
 		t.Fatal(err)
@@ -530,5 +529,26 @@ func TestSourcesOfPage(t *testing.T) {
 	}
 	if strings.Count(page, "</script>") != 2 {
 		t.Error("a source ends the script")
+	}
+}
+
+// TestGroupSummary holds that a group is written as the encoder of JSON writes a GroupSummary.
+func TestGroupSummary(t *testing.T) {
+	for _, g := range []*group{
+		{count: 2, file: "a\\tb \"c\" <d>", id: 3, line: 4},
+		{count: 1, file: "log", shown: []*place{{Func: "f<T&>(\u202e\x7f\xff)"}, {Module: "lib.so", Nameless: true}, {File: "/a/ü.js", line: 7, mark: " (approximate)"}},
+			signature: "f--g\x01", about: triage.Headline{Text: "SIGSEGV\u2028", Kind: triage.Fault}},
+	} {
+		of := &GroupSummary{g.count, g.file, g.id, g.line, []string{}, g.signature, g.about.Text, g.about.Kind}
+		for _, at := range g.shown {
+			of.Functions = append(of.Functions, at.name())
+		}
+		want, err := json.MarshalIndent(of, "    ", "  ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := g.appendSummary(nil); string(got) != string(symsrc.VisibleJSON(want)) {
+			t.Errorf("%s\nwant\n%s", got, symsrc.VisibleJSON(want))
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"bytes"
 	"io"
 	"os"
 	"sync"
@@ -27,13 +28,16 @@ type chunk struct {
 	n    int
 }
 
-// put adds a chunk.
-func (s *spool) put(b []byte) chunk {
+// put adds a chunk. It keeps b itself if that is full, and returns what the caller may append the next rows to.
+func (s *spool) put(b []byte) (c chunk, next []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.memory+len(b) <= spoolLimit {
 		s.memory += len(b)
-		return chunk{data: append([]byte(nil), b...)}
+		if len(b) < chunkSize {
+			return chunk{data: bytes.Clone(b)}, b[:0]
+		}
+		return chunk{data: b}, make([]byte, 0, cap(b))
 	}
 	if s.file == nil && s.err == nil {
 		s.file, s.err = os.CreateTemp("", "qss-filter-*")
@@ -43,14 +47,14 @@ func (s *spool) put(b []byte) chunk {
 		}
 	}
 	if s.err != nil {
-		return chunk{}
+		return chunk{}, b[:0]
 	}
-	c := chunk{at: s.size, n: len(b)}
+	c = chunk{at: s.size, n: len(b)}
 	if _, err := s.file.WriteAt(b, s.size); err != nil {
 		s.err = err
 	}
 	s.size += int64(len(b))
-	return c
+	return c, b[:0]
 }
 
 // drop takes the memory of chunks off the count. Their space in the file is not reused.
@@ -97,7 +101,7 @@ func (r *rows) flushIfFull(s *spool) {
 
 func (r *rows) flush(s *spool) {
 	if len(r.buf) > 0 {
-		r.chunks = append(r.chunks, s.put(r.buf))
-		r.buf = r.buf[:0]
+		c, next := s.put(r.buf)
+		r.chunks, r.buf = append(r.chunks, c), next
 	}
 }

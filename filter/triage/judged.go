@@ -34,7 +34,11 @@ func judge(name, module, file string) verdict {
 	of := function{name, module, file}
 	judged.RLock()
 	v, ok := judged.functions[of]
-	at, have := judged.files[file]
+	var at source
+	have := false
+	if !ok {
+		at, have = judged.files[file]
+	}
 	judged.RUnlock()
 	if ok {
 		return v

@@ -1,9 +1,7 @@
 package triage
 
 import (
-	"regexp"
 	"strings"
-	"sync"
 
 	"qss-filter/symsrc/demangle"
 )
@@ -17,16 +15,16 @@ func Name(function string) string {
 		return name
 	}
 	name = demangle.Unescape(name)
-	if strings.ContainsAny(name, "+.]") { // as all suffixes have
-		name = suffixes().ReplaceAllString(name, "")
-	}
-	if strings.Contains(name, "::h") || strings.Contains(name, "]") {
-		name = hashes().ReplaceAllString(name, "")
-	}
+	name = withoutHashes(withoutSuffix(name), true)
 	for _, begin := range [...]string{"non-virtual thunk to ", "virtual thunk to ", "decltype(auto) "} {
 		name = strings.TrimPrefix(name, begin)
 	}
-	name = inMethod.Replace(withoutArguments(unnamed.Replace(name)))
+	if strings.Contains(name, "anonymous") {
+		name = unnamed.Replace(name)
+	}
+	if name = withoutArguments(name); strings.Contains(name, " ") {
+		name = inMethod.Replace(name)
+	}
 	for _, end := range [...]string{" const", " volatile", "&", " at", " [clone"} {
 		name = strings.TrimRight(strings.TrimSuffix(name, end), " ")
 	}
@@ -45,30 +43,114 @@ var unnamed = strings.NewReplacer("(anonymous namespace)", "{anonymous}", "`anon
 var inMethod = strings.NewReplacer(" const::", "::", " volatile::", "::", " const &::", "::", " const&::", "::", " const &&::", "::", " const&&::", "::",
 	" &::", "::", " &&::", "::")
 
-// suffixes matches what follows a name: `+0x67c`, ` + 1090`, ` [ui/tree.cc:56:21]`, `.cold`, `.isra.0`, `$8d185785d173e702d91e2893e143a6d9.cfi`.
-var suffixes = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?:\+0x[0-9a-fA-F]+(?:/0x[0-9a-fA-F]+)?|\+[0-9]+|\.abi0| \+ (?:0x)?[0-9a-fA-F]+|(?: \[[^\]]*:\d+\])|(?:\$[0-9a-f]{32})?\.cfi|(?:\.(?:cold|isra|part|constprop|llvm|lto_priv)(?:\.\d+)*)+)$`)
-})
-
-// hashes matches those of Rust: `::h147f73aa2703ef75` at the end, and `[e28293b1aa0f68bd]` after the name of a crate.
-var hashes = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`::h[0-9a-f]{16}$|\[[0-9a-f]{12,16}\]|\[abi:[^\]]*\]`)
-})
-
-// WithoutHash returns the name of a function of Rust without its hash, or those of its crates.
-func WithoutHash(name string) string {
-	if strings.Contains(name, "::h") || strings.Contains(name, "[") {
-		return rustHashes().ReplaceAllString(name, "")
+// withoutSuffix leaves out what follows a name: `+0x67c`, ` + 1090`, ` [ui/tree.cc:56:21]`, `.cold`, `.isra.0`,
+// `$8d185785d173e702d91e2893e143a6d9.cfi`.
+func withoutSuffix(name string) string {
+	if in, ok := strings.CutSuffix(name, "]"); ok {
+		if rest := strings.TrimRight(in, decimals); rest != in && strings.HasSuffix(rest, ":") {
+			from := strings.LastIndexByte(rest, ']') + 1
+			if at := strings.Index(rest[from:], " ["); at >= 0 {
+				return name[:from+at]
+			}
+		}
+		return name
 	}
-	return name
+	if short, ok := strings.CutSuffix(name, ".cfi"); ok {
+		if at := len(short) - 33; at >= 0 && short[at] == '$' && strings.Trim(short[at+1:], "0123456789abcdef") == "" {
+			return short[:at]
+		}
+		return short
+	}
+	if short, ok := strings.CutSuffix(name, ".abi0"); ok {
+		return short
+	}
+	if short, ok := strings.CutSuffix(strings.TrimRight(name, decimals), "+"); ok && name[len(name)-1] != '+' {
+		return short
+	}
+	if rest := strings.TrimRight(name, hexadecimals); rest != name {
+		if short, ok := strings.CutSuffix(strings.TrimSuffix(rest, "0x"), " + "); ok {
+			return short
+		}
+		if in, ok := strings.CutSuffix(rest, "/0x"); ok { // the size of the function
+			if rest = strings.TrimRight(in, hexadecimals); rest == in {
+				return name
+			}
+		}
+		if short, ok := strings.CutSuffix(rest, "+0x"); ok {
+			return short
+		}
+	}
+	return withoutClones(name)
 }
 
-// rustHashes matches the hashes of Rust: that of hashes, without the ABI tags of C++.
-var rustHashes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`::h[0-9a-f]{16}$|\[[0-9a-f]{12,16}\]`) })
+const (
+	decimals     = "0123456789"
+	hexadecimals = decimals + "abcdefABCDEF"
+)
+
+// withoutClones leaves out what compilers append to the names of parts and variants of a function.
+func withoutClones(name string) string {
+	begin := len(name)
+	for rest := name; ; {
+		dot := strings.LastIndexByte(rest, '.')
+		if dot < 0 {
+			return name[:begin]
+		}
+		switch part := rest[dot+1:]; part {
+		case "cold", "isra", "part", "constprop", "llvm", "lto_priv":
+			begin = dot
+		default:
+			if part == "" || strings.Trim(part, decimals) != "" {
+				return name[:begin]
+			}
+		}
+		rest = rest[:dot]
+	}
+}
+
+// withoutHashes leaves out those of Rust: `::h147f73aa2703ef75` at the end, and `[e28293b1aa0f68bd]` after the name of a crate; and the ABI
+// tags of C++ if asked to.
+func withoutHashes(name string, tags bool) string {
+	const digits, last = "0123456789abcdef", len("::h147f73aa2703ef75")
+	if at := len(name) - last; at >= 0 && name[at:at+3] == "::h" && strings.Trim(name[at+3:], digits) == "" {
+		name = name[:at]
+	}
+	var short []byte
+	kept := 0
+	for at := 0; ; at++ {
+		open := strings.IndexByte(name[at:], '[')
+		if open < 0 {
+			break
+		}
+		at += open
+		in := name[at+1:]
+		n := len(in) - len(strings.TrimLeft(in, digits))
+		if tags && strings.HasPrefix(in, "abi:") {
+			n = max(n, strings.IndexByte(in, ']'))
+		} else if n < 12 || n > 16 {
+			continue
+		}
+		if strings.HasPrefix(in[n:], "]") {
+			short = append(short, name[kept:at]...)
+			at += n + 1
+			kept = at + 1
+		}
+	}
+	if kept == 0 {
+		return name
+	}
+	return string(append(short, name[kept:]...))
+}
+
+// WithoutHash returns the name of a function of Rust without its hash, or those of its crates.
+func WithoutHash(name string) string { return withoutHashes(name, false) }
 
 // withoutArguments leaves out what stands in angle brackets and in parentheses, unless it is part of the name: `operator()`, `operator<<`,
 // `<T as Trait>::f` of Rust, `pkg.(*T).f` of Go.
 func withoutArguments(name string) string {
+	if !strings.ContainsAny(name, "<(") {
+		return strings.TrimSpace(name)
+	}
 	var b strings.Builder
 	for i := 0; i < len(name); {
 		if word := operatorAt(name, i); word != "" {

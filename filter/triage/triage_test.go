@@ -1,6 +1,8 @@
 package triage
 
 import (
+	"math/rand/v2"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -48,6 +50,31 @@ func TestName(t *testing.T) {
 	} {
 		if got := Name(function); got != want {
 			t.Errorf("%s: %q, want %q", function, got, want)
+		}
+	}
+}
+
+// TestSuffixes compares what is left out of names with what expressions say of the same.
+func TestSuffixes(t *testing.T) {
+	suffixes := regexp.MustCompile(`(?:\+0x[0-9a-fA-F]+(?:/0x[0-9a-fA-F]+)?|\+[0-9]+|\.abi0| \+ (?:0x)?[0-9a-fA-F]+|(?: \[[^\]]*:\d+\])|` +
+		`(?:\$[0-9a-f]{32})?\.cfi|(?:\.(?:cold|isra|part|constprop|llvm|lto_priv)(?:\.\d+)*)+)$`)
+	hashes := regexp.MustCompile(`::h[0-9a-f]{16}$|\[[0-9a-f]{12,16}\]|\[abi:[^\]]*\]`)
+	rust := regexp.MustCompile(`::h[0-9a-f]{16}$|\[[0-9a-f]{12,16}\]`)
+	parts := strings.Split("f|+|0x|1f|/|.|cold|isra|lto_priv|12|abi0|.abi0| + | |[|]|ui/t.cc|:|56|$|8d185785d173e702d91e2893e143a6d9|.cfi|::h|147f73aa2703ef75|[e28293b1aa0f|[abi:|cxx11|g|", "|")
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 100_000 {
+		name := ""
+		for range 1 + rng.IntN(8) {
+			name += parts[rng.IntN(len(parts))]
+		}
+		if got, want := withoutSuffix(name), suffixes.ReplaceAllString(name, ""); got != want {
+			t.Fatalf("the suffix of %q: %q, want %q", name, got, want)
+		}
+		if got, want := withoutHashes(name, true), hashes.ReplaceAllString(name, ""); got != want {
+			t.Fatalf("the hashes of %q: %q, want %q", name, got, want)
+		}
+		if got, want := WithoutHash(name), rust.ReplaceAllString(name, ""); got != want {
+			t.Fatalf("the hashes of %q in Rust: %q, want %q", name, got, want)
 		}
 	}
 }

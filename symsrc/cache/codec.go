@@ -232,6 +232,14 @@ func (w *pageWriter) appendSource(dst []byte, from answerSource) []byte {
 	return dst
 }
 
+// appendBlobTo appends the page under a key as a blob.
+func (w *pageWriter) appendBlobTo(dst, key []byte) []byte {
+	var n [3 * binary.MaxVarintLen64]byte
+	counts := len(binary.AppendUvarint(binary.AppendUvarint(binary.AppendUvarint(n[:0], uint64(w.entries)), uint64(len(w.strings))), uint64(len(w.sources))))
+	dst = binary.AppendUvarint(dst, uint64(4+counts+len(w.table)+len(w.from)+len(w.body)))
+	return w.appendTo(dst, key)
+}
+
 // appendTo appends the page under a key.
 func (w *pageWriter) appendTo(dst, key []byte) []byte {
 	start := len(dst)

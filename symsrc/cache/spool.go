@@ -60,8 +60,9 @@ type spool struct {
 	timer   *time.Timer
 	writing sync.WaitGroup
 
-	batch batch // of the goroutine
-	bytes int64 // that were written
+	batch batch  // of the goroutine
+	text  []byte // of the last file, if that was full: its memory is used again
+	bytes int64  // that were written
 }
 
 // batch is the content of a file to be written: pages by their places, the prefixes of their modules, and what is needed to check that
@@ -76,6 +77,8 @@ type batch struct {
 	source answerSource
 	place  string
 	page   *batchPage
+	// spare is the largest page of the batch before, if that was full: its memory is used again.
+	spare *batchPage
 }
 
 // batchPage is a page of a batch. Results of probes are useful only together with answers.
@@ -268,7 +271,10 @@ func (b *batch) add(one *pending) {
 	if b.page == nil || one.place != b.place {
 		w := b.pages[one.place]
 		if w == nil {
-			w = &batchPage{prefix: one.m.prefix}
+			if w = b.spare; w == nil {
+				w = new(batchPage)
+			}
+			b.spare, w.prefix, w.answers = nil, one.m.prefix, false
 			w.reset()
 			b.pages[one.place] = w
 			b.size += w.size() + len(one.place)
@@ -292,15 +298,16 @@ var errManySpooled = errors.New("the cache process does not take them")
 func (s *spool) leave() bool {
 	b := s.batch
 	s.batch = batch{}
+	text := slices.Grow(s.text[:0], b.size+b.size/16)
+	if s.text = nil; b.size >= spoolSize { // more is likely to follow
+		defer func() { s.text, s.batch.spare = text, b.largest() }()
+	}
 	maps.DeleteFunc(b.pages, func(_ string, p *batchPage) bool { return !b.modules[p.prefix] && !s.kept.has(p.prefix) })
 	if len(b.pages) == 0 || !b.sound() {
 		return false
 	}
-	text := make([]byte, 0, b.size+b.size/4)
-	var page []byte
 	for place, w := range b.pages {
-		page = w.appendTo(page[:0], []byte(place))
-		text = appendBlob(appendBlob(text, []byte(place)), page)
+		text = w.appendBlobTo(appendBlob(text, []byte(place)), []byte(place))
 	}
 	err := s.write(&b, text)
 	if err != nil && !errors.Is(err, errManySpooled) {
@@ -311,6 +318,16 @@ func (s *spool) leave() bool {
 	}
 	s.bytes += int64(len(text))
 	return true
+}
+
+// largest returns the largest page, nil if there is none.
+func (b *batch) largest() (w *batchPage) {
+	for _, one := range b.pages {
+		if w == nil || one.size() > w.size() {
+			w = one
+		}
+	}
+	return w
 }
 
 func (s *spool) write(b *batch, text []byte) error {

@@ -169,6 +169,9 @@ func (m *Maps) Any(ctx context.Context) bool {
 // maxOpen bounds the maps that are compared with a trace that names none.
 const maxOpen = 32
 
+// TooMany reports whether there are maps in the places that Found does not return, since so many are not compared with a trace.
+func (m *Maps) TooMany() bool { return m.ended.Load() && len(m.found) > maxOpen }
+
 // Found returns the maps in the places.
 func (m *Maps) Found(ctx context.Context) []*Map {
 	found, all := m.look(ctx)

@@ -21,6 +21,9 @@ type Trace struct {
 	outline  string // the outline, as `Lclass;method(`; "" for none
 }
 
+// Open reports whether the last frame may be of an outline: then the next one may stand for another line than it says.
+func (t *Trace) Open() bool { return t.outline != "" }
+
 // Result is what a frame was.
 type Result struct {
 	// Known is set if the class is in the map, and Fits if the method is, and its line if the frame has one.

@@ -17,8 +17,8 @@ import (
 // index is where the classes of a map are, by their names in the log, and by those that they had.
 type index struct {
 	named, original table
-	// thrown are the exceptions below which frames are not shown: the first comment about each. formats is where versions of the format
-	// begin, by their offsets, with a format in place of a hash.
+	// thrown are the exceptions below which frames are not shown: the first comment about each, and that of no name if there may be more.
+	// formats is where versions of the format begin, by their offsets, with a format in place of a hash.
 	thrown, formats table
 	// sum is the SHA-256 of what follows the line that has it (R8, ProguardMapChecker), nil if there is no such line.
 	sum []byte
@@ -28,7 +28,7 @@ type index struct {
 type table []byte
 
 const (
-	indexMagic = "qss-filter map 2\n"
+	indexMagic = "qss-filter map 3\n"
 	entrySize  = 8 + 4
 	maxLine    = 1 << 20 // of a class, in bytes
 	maxFormats = 1 << 10 // of a map
@@ -103,7 +103,7 @@ func (b *indexBuilder) line(line []byte, at uint32) {
 		for i < len(line) && (line[i] == ' ' || line[i] == '\t') {
 			i++
 		}
-		if i < len(line) && line[i] == '#' && bytes.Contains(line, throwsWord) {
+		if i < len(line) && line[i] == '#' {
 			b.throws(line, at)
 		}
 		return
@@ -118,9 +118,7 @@ func (b *indexBuilder) line(line []byte, at uint32) {
 	if bytes.HasPrefix(line, []byte(sumLine+sumWord)) && b.sum == nil && len(b.named) == 0 {
 		b.sum = sha256.New()
 	}
-	if bytes.Contains(line, throwsWord) {
-		b.throws(line, at)
-	}
+	b.throws(line, at)
 	if bytes.Contains(line, formatWord) {
 		if version, ok := formatIn(line); ok && len(b.formats) < maxFormats {
 			b.formats = append(b.formats, place{uint64(parseFormat(version)), at})
@@ -128,22 +126,37 @@ func (b *indexBuilder) line(line []byte, at uint32) {
 	}
 }
 
-// throwsWord stands before the name of an exception in a condition.
-var throwsWord = []byte("throws(L")
+// throwsWord stands before the name of an exception in a condition, and rewriteWord is the ID of a comment with conditions.
+var throwsWord, rewriteWord = []byte("throws(L"), []byte("rewriteFrame")
 
-// throws takes the exceptions of a comment about frames.
+// throws takes the exceptions of a comment about frames. One without a condition is about all.
 func (b *indexBuilder) throws(line []byte, at uint32) {
+	rest := line
 	for {
-		_, rest, found := bytes.Cut(line, throwsWord)
+		_, after, found := bytes.Cut(rest, throwsWord)
 		if !found {
-			return
+			break
 		}
 		var name []byte
-		name, line, _ = bytes.Cut(rest, []byte(";"))
-		h := hashOf(bytes.ReplaceAll(name, []byte("/"), []byte(".")))
-		if len(b.thrown) < maxThrown && !slices.ContainsFunc(b.thrown, func(p place) bool { return p.hash == h }) {
-			b.thrown = append(b.thrown, place{h, at})
-		}
+		name, rest, _ = bytes.Cut(after, []byte(";"))
+		b.addThrown(hashOf(bytes.ReplaceAll(name, []byte("/"), []byte("."))), at)
+	}
+	if len(rest) == len(line) && bytes.Contains(line, rewriteWord) || bytes.IndexByte(line, '\\') >= 0 { // words may be written as escapes
+		b.addThrown(anyName, at)
+	}
+}
+
+// anyName is the hash of no name.
+var anyName = hashOf("")
+
+// addThrown adds an exception by the hash of its name. The last place is that of the others.
+func (b *indexBuilder) addThrown(hash uint64, at uint32) {
+	switch {
+	case slices.ContainsFunc(b.thrown, func(p place) bool { return p.hash == hash }):
+	case len(b.thrown) < maxThrown-1:
+		b.thrown = append(b.thrown, place{hash, at})
+	case len(b.thrown) < maxThrown && !slices.ContainsFunc(b.thrown, func(p place) bool { return p.hash == anyName }):
+		b.thrown = append(b.thrown, place{anyName, at})
 	}
 }
 

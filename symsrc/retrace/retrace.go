@@ -42,6 +42,8 @@ const (
 	maxClass = 64 << 20
 	// keptBytes bounds the memory of what is kept of classes. It has several of the largest.
 	keptBytes = 16 << 20
+	// maxName bounds the names of classes that are remembered, in bytes, and nameWeight is about how many bytes of memory each takes besides.
+	maxName, nameWeight = 1 << 8, 64
 )
 
 var (
@@ -72,7 +74,11 @@ type Map struct {
 
 	mu     sync.Mutex
 	parsed map[uint32]*class
-	kept   int
+	// classes are those that were asked for by their names in the log, nil for one that is not in the map, and files the source files of classes
+	// by their own names.
+	classes map[string]*class
+	files   map[string]string
+	kept    int
 }
 
 // Open opens the map in a file, which may be compressed with gzip. The file must not be cut short while it is open.
@@ -137,7 +143,7 @@ func opened(path string, data []byte, cache Cache) (*Map, error) {
 
 // newMap returns a map without its index.
 func newMap(data []byte) *Map {
-	m := &Map{data: data, parsed: map[uint32]*class{}}
+	m := &Map{data: data, parsed: map[uint32]*class{}, classes: map[string]*class{}, files: map[string]string{}}
 	m.readHeader()
 	return m
 }
@@ -237,6 +243,12 @@ func (m *Map) Close() error {
 
 // Class returns the name that a class had before it was obfuscated.
 func (m *Map) Class(obfuscated string) (original string, ok bool) {
+	m.mu.Lock()
+	c := m.classes[obfuscated]
+	m.mu.Unlock()
+	if c != nil {
+		return c.original, true
+	}
 	at, ok := m.find(obfuscated)
 	if !ok {
 		return "", false
@@ -251,6 +263,14 @@ func (m *Map) Throws(name string) bool {
 		return true
 	}
 	return false
+}
+
+// Rewrites reports whether frames right below an exception of that own name may be others than elsewhere.
+func (m *Map) Rewrites(original string) bool {
+	for range m.index.thrown.all("") {
+		return true
+	}
+	return m.Throws(original)
 }
 
 // line returns the line at an offset.
@@ -271,17 +291,24 @@ func (m *Map) find(obfuscated string) (at uint32, ok bool) {
 
 // class returns the class of that name in the log, nil if there is none.
 func (m *Map) class(obfuscated string) *class {
-	at, ok := m.find(obfuscated)
-	if !ok {
-		return nil
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c, asked := m.classes[obfuscated]
+	if asked {
+		return c
 	}
-	return m.at(at)
+	if at, ok := m.find(obfuscated); ok {
+		c = m.at(at)
+	}
+	if len(obfuscated) <= maxName {
+		m.keep(nameWeight + len(obfuscated))
+		m.classes[obfuscated] = c
+	}
+	return c
 }
 
 // at returns the class at an offset.
 func (m *Map) at(at uint32) *class {
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	if c := m.parsed[at]; c != nil {
 		return c
 	}
@@ -307,16 +334,29 @@ func (m *Map) method(c *class, name string) []entry {
 func (m *Map) keep(bytes int) {
 	if m.kept += bytes; m.kept > keptBytes {
 		clear(m.parsed)
+		clear(m.classes)
+		clear(m.files)
 		m.kept = bytes
 	}
 }
 
 // fileOf returns the source file that the map names for the class that had that name, "" for none.
-func (m *Map) fileOf(original string) string {
+func (m *Map) fileOf(original string) (file string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	file, asked := m.files[original]
+	if asked {
+		return file
+	}
 	for at := range m.index.original.all(original) {
 		if name, _, _ := classLine(m.line(at)); string(name) == original {
-			return m.at(at).file
+			file = m.at(at).file
+			break
 		}
 	}
-	return ""
+	if len(original) <= maxName {
+		m.keep(nameWeight + len(original))
+		m.files[original] = file
+	}
+	return file
 }

@@ -242,3 +242,31 @@ func FuzzMap(f *testing.F) {
 		}
 	})
 }
+
+// TestRewrites holds below which exceptions a map says that frames may be others: any, if a comment has no condition, or one that is not understood,
+// or if there are more than are remembered.
+func TestRewrites(t *testing.T) {
+	comment := func(conditions string) string {
+		return "a.B -> a:\n    1:1:void f():1:1 -> a\n    # {\"id\":\"com.android.tools.r8.rewriteFrame\",\"conditions\":[" + conditions + "],\"actions\":[\"removeInnerFrames(1)\"]}\n"
+	}
+	var many strings.Builder
+	for i := range 300 {
+		fmt.Fprintf(&many, ",\"throws(Lx/E%d;)\"", i)
+	}
+	for conditions, want := range map[string][2]bool{
+		`"throws(Lx/Y;)"`:        {true, false},
+		``:                       {true, true},
+		`"throws\u0028Lx/Y;)"`:   {true, true},
+		`"throws(Lx/Z;)"`:        {false, false},
+		many.String()[1:]:        {true, true},
+		`"throws(Lx/Y$\u0041;)"`: {true, true},
+	} {
+		m, err := retrace.Read("m", []byte(comment(conditions)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := [2]bool{m.Rewrites("x.Y"), m.Rewrites("q.R")}; got != want {
+			t.Errorf("%.40s: %v", conditions, got)
+		}
+	}
+}

@@ -24,6 +24,7 @@ type code struct {
 	wide   map[int][]uint32 // row.before of the lines that were asked for
 	long   map[int][]uint32 // row.before of the lines that are longer than a step and not ASCII, if there are pieces
 	lexed  lexed
+	keep   func(functions []byte) // keeps what the index has of functions, nil if that is not wanted
 }
 
 // step is how far the counted places of a line are apart, in bytes.
@@ -56,8 +57,13 @@ func openCode(path string, kept *diskcache.Kept) (c *code, id string) {
 		return newCode(text), debugID(text)
 	}
 	of := &text{path: path, info: info}
+	keep := func(index []byte) {
+		if now, err := os.Stat(path); err == nil && of.is(now) {
+			kept.Store(path, index)
+		}
+	}
 	if index, ok := kept.Load(path); ok {
-		if c, id, ok = of.decodeCode(index); ok {
+		if c, id, ok = of.decodeCode(index, keep); ok {
 			return c, id
 		}
 	}
@@ -76,7 +82,7 @@ func openCode(path string, kept *diskcache.Kept) (c *code, id string) {
 		return nil, ""
 	}
 	kept.Store(path, index)
-	c, id, _ = of.decodeCode(index)
+	c, id, _ = of.decodeCode(index, keep)
 	return c, id
 }
 
@@ -118,6 +124,8 @@ type row struct {
 	text  []byte
 	// before are the units before each step of a line that is not ASCII, nil for others.
 	before []uint32
+	// seen is the column that was asked for last in such a line, and its offset: the next one is behind it, mostly.
+	seen struct{ column, offset int }
 }
 
 // row returns a line. ok is false if there is none.
@@ -156,6 +164,9 @@ func (r *row) read(from, to int) {
 		return
 	}
 	begin, end := (r.begin+from)/blockSize*blockSize, ((r.begin+to-1)/blockSize+1)*blockSize
+	if r.of.pieces != nil && r.of.pieces.exact {
+		begin, end = r.begin+from, r.begin+to
+	}
 	r.of.pieces.want(r.begin+from, r.begin+to)
 	r.have = span{begin - r.begin, end - r.begin}
 }
@@ -173,10 +184,17 @@ func (r *row) offset(column int) (offset int, ok bool) {
 	at, i := int(r.before[k]), k*step
 	stop := min(i+step+utf8.UTFMax, len(r.text)) // the next step has more units before it
 	r.want(i-1, stop+1)
+	if r.seen.column > at && r.seen.column <= column {
+		at, i = r.seen.column, r.seen.offset
+	}
 	for i < stop && !utf8.RuneStart(r.text[i]) { // it was counted at its begin
 		i++
 	}
 	for i < stop && at < column {
+		if at+8 <= column && i+8 <= stop && binary.LittleEndian.Uint64(r.text[i:])&highBits == 0 {
+			at, i = at+8, i+8
+			continue
+		}
 		_, size := utf8.DecodeRune(r.text[i:])
 		at++
 		if size == 4 {
@@ -184,8 +202,12 @@ func (r *row) offset(column int) (offset int, ok bool) {
 		}
 		i += size
 	}
+	r.seen.column, r.seen.offset = at, i
 	return i, at >= column
 }
+
+// highBits are the highest bits of eight bytes, none of which is set if all are ASCII.
+const highBits = 0x8080808080808080
 
 // unitsBefore returns how many UTF-16 units are before each step of a line, nil if each byte is one.
 func unitsBefore(line []byte) (before []uint32) {
@@ -197,7 +219,7 @@ func unitsBefore(line []byte) (before []uint32) {
 		if i%step == 0 {
 			before = append(before, uint32(units))
 		}
-		if i%8 == 0 && i+8 <= len(line) && binary.LittleEndian.Uint64(line[i:])&0x8080808080808080 == 0 {
+		if i%8 == 0 && i+8 <= len(line) && binary.LittleEndian.Uint64(line[i:])&highBits == 0 {
 			units += 8
 			i += 7
 			continue
@@ -217,11 +239,10 @@ func unitsBefore(line []byte) (before []uint32) {
 
 // isASCII reports whether all bytes of a line are those of ASCII.
 func isASCII(line []byte) bool {
-	const high = 0x8080808080808080
 	for ; len(line) >= 32; line = line[32:] {
 		a, b := binary.LittleEndian.Uint64(line), binary.LittleEndian.Uint64(line[8:])
 		c, d := binary.LittleEndian.Uint64(line[16:]), binary.LittleEndian.Uint64(line[24:])
-		if (a|b|c|d)&high != 0 {
+		if (a|b|c|d)&highBits != 0 {
 			return false
 		}
 	}
@@ -633,7 +654,7 @@ func (c *code) sound(f *found, line, column int) bool {
 	if offset, ok := r.offset(column); ok && offset < len(r.text) {
 		at = r.text[offset]
 	}
-	return f.sound(&r, at)
+	return f.sound(&r, at) && c.echoes(f)
 }
 
 // maxToken bounds a word that is looked at.
@@ -765,6 +786,97 @@ func (c *code) holdsFrom(m *Map, line, column int) bool {
 	}
 	last := m.near(math.MaxInt32, math.MaxInt32, nil)
 	return len(last) == 0 || holds(last[len(last)-1].generatedLine, last[len(last)-1].generatedColumn)
+}
+
+// Of a map, samples are compared with the code: how many at most, the segments of one, how many of these say that the code there is elsewhere, and how
+// many samples that the map is of another build.
+const (
+	samples      = 128
+	sampled      = 16
+	movedWords   = 4
+	movedBefore  = 7
+	movedSamples = 2
+)
+
+// beforeWords are signs before words that begin nothing themselves, or seldom.
+const beforeWords = ".,;:=?&|>("
+
+// moved reports whether a map is of another build than the code, by samples of it: what was put in or left out somewhere moves what follows it.
+// The map of a build has hardly a segment in the middle of a word, or before one, also if a compiler is not exact.
+func (c *code) moved(m *Map) bool {
+	sample := c
+	if c.pieces != nil { // few bytes of it are wanted
+		sample = &code{text: c.text, pieces: c.pieces.exactly(), starts: c.starts, wide: map[int][]uint32{}, long: c.long}
+	}
+	wrong := 0
+	sample.movedFrom(m, 0, 0, &wrong)
+	return wrong >= movedSamples
+}
+
+func (c *code) movedFrom(m *Map, line, column int, wrong *int) {
+	for i := range m.sections {
+		s := &m.sections[i]
+		from := s.column
+		if s.line == 0 {
+			from += column
+		}
+		c.movedFrom(s.of, line+s.line, from, wrong)
+	}
+	space := spaces.Get().(*[]segment)
+	defer spaces.Put(space)
+	for i, n := 0, m.points.len(); i < n && *wrong < movedSamples; i += (n + samples - 1) / samples {
+		at, s := m.points.at(i)
+		part := span{at, min(at+pointEvery, len(m.mappings))}
+		text := part.of(m.mappings)
+		if m.pieces != nil {
+			text = m.text.read(span{m.mapped.at + part.at, m.mapped.at + part.end})
+		}
+		_, near, err := s.run(text, 0, len(text)*3/4, append((*space)[:0], s.segment)) // the rest may have the end of a segment only
+		*space = near[:0]
+		if err == nil && c.isElsewhere(near[:min(len(near), sampled)], line, column) {
+			*wrong++
+		}
+	}
+}
+
+// isElsewhere reports whether code is elsewhere than segments have it: some begin in the middle of words, or most before words. line and column are
+// where that begins which they are of.
+func (c *code) isElsewhere(of []segment, line, column int) bool {
+	within, before, words := 0, 0, 0
+	place := func(s *segment) int {
+		if s.generatedLine == 0 {
+			return column + int(s.generatedColumn)
+		}
+		return int(s.generatedColumn)
+	}
+	var r row
+	is := false
+	for i := range of {
+		if i == 0 || of[i].generatedLine != of[i-1].generatedLine {
+			end := i + 1
+			for end < len(of) && of[end].generatedLine == of[i].generatedLine {
+				end++
+			}
+			if r, is = c.row(int(of[i].generatedLine) + line); is {
+				from, _ := r.offset(place(&of[i]))
+				to, _ := r.offset(place(&of[end-1]))
+				r.want(from-1, to+2)
+			}
+		}
+		at, ok := 0, is
+		if is {
+			at, ok = r.offset(place(&of[i]))
+		}
+		switch {
+		case !ok || parts(r.text, at):
+			within++
+		case at < len(r.text) && inWord(r.text[at]):
+			words++
+		case at+1 < len(r.text) && inWord(r.text[at+1]) && strings.IndexByte(beforeWords, r.text[at]) >= 0:
+			before++
+		}
+	}
+	return within >= movedWords || before >= movedBefore && words <= movedWords/2
 }
 
 // Line returns a line of the script without its end, counted from 0. ok is false if there is none, or if the script is not here or of another

@@ -38,12 +38,18 @@ func TestOffset(t *testing.T) {
 			r.offset(len(line) / 2) // it only ends
 			continue
 		}
-		column := 0
+		column, offsets := 0, map[int]int{}
 		for at, char := range line {
 			if got, ok := r.offset(column); !ok || got != at {
 				t.Fatalf("column %d is at %d, want %d", column, got, at)
 			}
+			offsets[column] = at
 			column += utf16.RuneLen(char)
+		}
+		for column, at := range offsets { // in any order
+			if got, ok := r.offset(column); !ok || got != at {
+				t.Fatalf("column %d is at %d, want %d", column, got, at)
+			}
 		}
 		if got, ok := r.offset(column); !ok || got != len(line) {
 			t.Fatalf("the end is at %d", got)
@@ -111,6 +117,45 @@ func TestMoved(t *testing.T) {
 	}
 	if newCode(line[:len(line)-40]).holds(m) {
 		t.Error("code that is shorter has all places")
+	}
+}
+
+// TestAnotherBuild has scripts in which something was put or left out, with the map of the build before: no place has one of a source then, also
+// where the code is what it was.
+func TestAnotherBuild(t *testing.T) {
+	const statement = "a.total.sum(b.count);"       // each of a line of the source
+	for _, statements := range []int{200, 20_000} { // the latter is read as it is wanted
+		code := strings.Repeat(statement, statements)
+		at := len(code) * 3 / 4
+		at -= at % len(statement)
+		one := `{"version":3,"sources":["a.js"],"names":[],"mappings":"` + strings.TrimSuffix("AAAA,EAAE,MAAM,IAAI,EAAE,OACd,"+strings.Repeat("EAAE,MAAM,IAAI,EAAE,OACd,", statements-1), ",OACd,") + `"}`
+		for name, c := range map[string]struct {
+			code   string
+			column int
+			is     bool
+		}{
+			"the same":                  {code, 8, true},
+			"a statement more":          {code[:at] + "x();" + code[at:], 8, false},
+			"a statement less":          {code[:at] + code[at+len("a.total."):], 8, false},
+			"a letter more":             {code[:at] + "-" + code[at:], 8, false},
+			"a letter less":             {code[:at] + code[at+1:], 8, false},
+			"more at the begin":         {"var c=1;" + code, 16, false},
+			"a line more":               {"//\n" + code, 8, false},
+			"letters that have 2 units": {code[:at] + "'🎉'" + code[at:], 8, false},
+		} {
+			for _, data := range []string{one, `{"version":3,"sections":[{"offset":{"line":0,"column":0},"map":` + one + `}]}`} {
+				script := filepath.Join(t.TempDir(), "app.js")
+				for path, text := range map[string]string{script: c.code + "\n//# sourceMappingURL=app.js.map\n", script + ".map": data} {
+					if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+						t.Fatal(err)
+					}
+				}
+				a := New(Options{}).Script(context.Background(), script).At(Pack(0, uint32(c.column)))
+				if c.is && (len(a.Frames) != 1 || a.Frames[0].Line != 1) || !c.is && (len(a.Frames) != 0 || a.Files.Note == "") {
+					t.Errorf("%s of %d: %+v %q", name, statements, a.Frames, a.Files.Note)
+				}
+			}
+		}
 	}
 }
 

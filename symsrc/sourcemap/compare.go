@@ -1,45 +1,30 @@
 package sourcemap
 
 import (
-	"bytes"
 	"encoding/binary"
-	"encoding/json"
 	"math/bits"
 	"path"
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
-// sourceText is the content of a source that the map has. Places in it are as those of code.
+// sourceText is the content of a source that the map has.
 type sourceText struct {
-	of     *text
-	at     span     // of the content as JSON has it, without its quotes
-	starts []uint32 // of its lines, as JSON has them, or of text if that is not empty
-	text   string   // what JSON's stands for, if it is kept
+	text   string
+	starts []uint32 // of its lines
 }
 
-// size returns the size of what starts are of.
-func (s *sourceText) size() int {
-	if s.text != "" {
-		return len(s.text)
-	}
-	return s.at.end - s.at.at
-}
-
-// Bounds of what is compared: bytes of the content of a source, and of what is remembered of all: the texts of some and where the lines begin;
-// columns of a line, and bytes of code.
+// Bounds of what is compared: bytes of the content of a source, and of the contents that are remembered, with where their lines begin; columns of a
+// line, and bytes of code.
 const (
 	maxText     = 4 << 20
-	maxTexts    = 16 << 20
-	maxKeptText = 512 << 10 // of one source. Texts take half of maxTexts at most.
+	maxTexts    = 48 << 20
 	maxColumn   = 1 << 12
 	maxCompared = 256
 )
-
-// wholeTexts are memory for the contents of sources.
-var wholeTexts = sync.Pool{New: func() any { return new([]byte) }}
 
 // window returns the text around a line of a source in JavaScript or TypeScript, and how many lines the source has. ok is false if the map does
 // not have the content, or no such line, or a long one.
@@ -49,94 +34,55 @@ func (m *Map) window(source, line int32) (w window, lines int, ok bool) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	of, whole, space := m.textOf(source)
-	if space != nil {
-		defer wholeTexts.Put(space)
-	}
+	of := m.textOf(source)
 	if of == nil {
 		return w, 0, false
 	}
-	w, ok = of.window(line, whole)
+	w, ok = of.window(line)
 	w.source, w.line = source, line
 	return w, len(of.starts), ok
 }
 
-// textOf returns the content of a source, nil for none. If it was read for that, whole is what JSON has of it, in space, which the caller puts
-// back then.
-func (m *Map) textOf(source int32) (of *sourceText, whole []byte, space *[]byte) {
+// textOf returns the content of a source, nil for none. All of it is kept: frames of one source come together.
+func (m *Map) textOf(source int32) *sourceText {
 	of, known := m.texts[source]
 	if known {
-		return of, nil, nil
+		return of
 	}
-	space = wholeTexts.Get().(*[]byte)
-	at := m.contents[source]
-	if at.end-at.at <= maxText {
-		whole = m.text.readWith(space, at)
+	if at := m.contents[source]; at.end-at.at <= maxText {
+		whole := contents.Get().(*content)
+		of = whole.decode(m.text, at)
+		contents.Put(whole)
 	}
-	if len(whole) > 2 && whole[0] == '"' {
-		whole = whole[1 : len(whole)-1]
-		of = &sourceText{of: m.text, at: span{at.at + 1, at.end - 1}}
-		if len(whole) <= maxKeptText && m.textBytes < maxTexts/2 {
-			of.keep(whole)
-		}
-		if of.text == "" {
-			of.starts = lineStarts(whole)
-		}
+	if of != nil {
 		m.textBytes += len(of.text) + 4*len(of.starts)
 	}
 	if m.texts == nil || m.textBytes > maxTexts {
 		m.texts, m.textBytes = map[int32]*sourceText{}, 0
 	}
 	m.texts[source] = of
-	return of, whole, space
+	return of
 }
 
-// keep keeps the text that a content of JSON stands for. Frames of one source come together.
-func (s *sourceText) keep(whole []byte) {
-	space := wholeTexts.Get().(*[]byte)
-	defer wholeTexts.Put(space)
-	text, ok := appendUnescaped(slices.Grow((*space)[:0], len(whole)), whole)
-	if *space = text; !ok {
-		return
-	}
-	s.text, s.starts = string(text), make([]uint32, 1, 1+bytes.Count(text, []byte{'\n'}))
-	for i := range text {
-		if text[i] == '\n' {
-			s.starts = append(s.starts, uint32(i+1))
-		}
-	}
+// content is memory for decoding the content of a source: what JSON has, and where lines begin.
+type content struct {
+	json   []byte
+	starts []uint32
 }
 
-// manyStarts are memory for where lines begin.
-var manyStarts = sync.Pool{New: func() any { return new([]uint32) }}
+var contents = sync.Pool{New: func() any { return new(content) }}
 
-// lineStarts returns where the lines of a content begin.
-func lineStarts(text []byte) []uint32 {
-	space := manyStarts.Get().(*[]uint32)
-	defer manyStarts.Put(space)
-	starts := append((*space)[:0], 0)
-	const ones = 0x0101010101010101
-	for i := 0; i+1 < len(text); {
-		if i+8 <= len(text) { // there are too many backslashes in most texts for bytes.IndexByte
-			rest := binary.LittleEndian.Uint64(text[i:]) ^ '\\'*ones
-			zeros := (rest - ones) &^ rest & (0x80 * ones)
-			if zeros == 0 {
-				i += 8
-				continue
-			}
-			i += bits.TrailingZeros64(zeros) / 8
-		}
-		switch {
-		case text[i] != '\\':
-			i++
-			continue
-		case i+1 < len(text) && text[i+1] == 'n':
-			starts = append(starts, uint32(i+2))
-		}
-		i += 2
+// decode returns the content at a place of a map, nil if there is none.
+func (c *content) decode(of *text, at span) *sourceText {
+	whole := of.readWith(&c.json, at)
+	if len(whole) < 2 || whole[0] != '"' {
+		return nil
 	}
-	*space = starts
-	return slices.Clone(starts)
+	text, ok := c.unescape(whole[1 : len(whole)-1])
+	if !ok {
+		return nil
+	}
+	return &sourceText{text, slices.Clone(c.starts)}
 }
 
 // window is a line of a source and some before and after it.
@@ -150,15 +96,15 @@ type window struct {
 // Lines of a window before and after its own.
 const linesBefore, linesAfter = 3, 12
 
-// window returns the text around a line. ok is false if there is no such line, or if it is long. whole is the content, nil if it must be read.
-func (s *sourceText) window(line int32, whole []byte) (w window, ok bool) {
+// window returns the text around a line. ok is false if there is no such line, or if it is long.
+func (s *sourceText) window(line int32) (w window, ok bool) {
 	n := int(line)
 	if n < 0 || n >= len(s.starts) {
 		return w, false
 	}
 	// part returns where the lines from one to another are; nowhere if they are long.
 	part := func(from, to int) (at span) {
-		at = span{0, s.size()}
+		at = span{0, len(s.text)}
 		if from < len(s.starts) {
 			at.at = int(s.starts[from])
 		}
@@ -179,97 +125,121 @@ func (s *sourceText) window(line int32, whole []byte) (w window, ok bool) {
 	if before.end > 0 {
 		all.at = before.at
 	}
-	if s.text != "" {
-		if w.at = own.at - all.at; w.at == 0 {
-			w.first = line
-		}
-		w.text = s.text[all.at:all.end]
-		return w, true
-	}
-	var text []byte
-	if whole != nil {
-		text = all.of(whole)
-	} else if text = s.of.read(span{s.at.at + all.at, s.at.at + all.end}); text == nil {
-		return w, false
-	}
-	joined := make([]byte, 0, len(text))
-	take := func(at span) bool {
-		if at.at >= at.end {
-			return false
-		}
-		longer, ok := appendUnescaped(joined, text[at.at-all.at:at.end-all.at])
-		if ok {
-			joined = longer
-		}
-		return ok
-	}
-	if !take(before) {
+	if w.at = own.at - all.at; w.at == 0 {
 		w.first = line
 	}
-	w.at = len(joined)
-	if !take(own) && own.at < own.end {
-		return w, false
-	}
-	take(after)
-	w.text = string(joined)
+	w.text = s.text[all.at:all.end]
 	return w, true
 }
 
-// appendUnescaped appends the text that a part of a string of JSON stands for. ok is false if it is none.
-func appendUnescaped(dst, part []byte) (longer []byte, ok bool) {
-	longer = dst
-	var all byte
-	from := 0 // of what stands for itself
-	for i := 0; i < len(part); i++ {
-		b := part[i]
-		all |= b
-		if !special[b] {
+// unescape returns the text that what is in the quotes of a string of JSON stands for, and sets where its lines begin. ok is false if it is none.
+func (c *content) unescape(whole []byte) (text string, ok bool) {
+	const ones = 0x0101010101010101
+	var all strings.Builder
+	all.Grow(len(whole))
+	c.starts = append(c.starts[:0], 0)
+	wide, from := uint64(0), 0 // from is where what stands for itself begins
+	for i := 0; i < len(whole); {
+		if i+8 <= len(whole) { // there are too many backslashes in most texts for bytes.IndexByte
+			eight := binary.LittleEndian.Uint64(whole[i:])
+			wide |= eight & highBits
+			slash, quote := eight^'\\'*ones, eight^'"'*ones
+			// What is not zero in a byte is right up to the first such byte.
+			n := ((slash-ones)&^slash | (quote-ones)&^quote | (eight-' '*ones)&^eight) & highBits
+			if n == 0 {
+				i += 8
+				continue
+			}
+			i += bits.TrailingZeros64(n) / 8
+		}
+		switch b := whole[i]; {
+		case b == '"' || b < ' ':
+			return "", false
+		case b != '\\':
+			wide |= uint64(b & 0x80)
+			i++
 			continue
+		case i+1 == len(whole):
+			return "", false
 		}
-		if b != '\\' || i+1 == len(part) {
-			return dst, false
+		all.Write(whole[from:i])
+		b := whole[i+1]
+		if b == 'u' {
+			r, n := unicodeEscape(whole[i:])
+			if n == 0 {
+				return "", false
+			}
+			all.WriteRune(r)
+			if r == '\n' {
+				c.starts = append(c.starts, uint32(all.Len()))
+			}
+			i += n
+		} else {
+			if b = unescaped[b]; b == 0 {
+				return "", false
+			}
+			all.WriteByte(b)
+			if b == '\n' {
+				c.starts = append(c.starts, uint32(all.Len()))
+			}
+			i += 2
 		}
-		of := unescaped[part[i+1]]
-		if of == 0 {
-			return appendDecoded(dst, part)
-		}
-		longer = append(append(longer, part[from:i]...), of)
-		i++
-		from = i + 1
+		from = i
 	}
-	longer = append(longer, part[from:]...)
-	if all >= utf8.RuneSelf && !utf8.Valid(longer[len(dst):]) {
-		return appendDecoded(dst, part)
+	all.Write(whole[from:])
+	if text = all.String(); wide != 0 && !utf8.ValidString(text) {
+		text = string([]rune(text)) // as package json has it
+		c.starts = c.starts[:1]
+		for i := range len(text) {
+			if text[i] == '\n' {
+				c.starts = append(c.starts, uint32(i+1))
+			}
+		}
 	}
-	return longer, true
+	return text, true
 }
 
-// special are the bytes that do not stand for themselves in a string of JSON.
-var special = func() (is [256]bool) {
-	for b := range byte(' ') {
-		is[b] = true
+// unicodeEscape returns the character of the `\u` that a text begins with, and how many bytes that takes: two of them for one beyond U+FFFF. It
+// takes none if it is malformed.
+func unicodeEscape(text []byte) (r rune, n int) {
+	unit := func(text []byte) (u rune) {
+		if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
+			return -1
+		}
+		for _, b := range text[2:6] {
+			switch {
+			case b-'0' <= 9:
+				b -= '0'
+			case b|0x20-'a' <= 5:
+				b = b | 0x20 - 'a' + 10
+			default:
+				return -1
+			}
+			u = u<<4 | rune(b)
+		}
+		return u
 	}
-	is['"'], is['\\'] = true, true
-	return is
-}()
+	switch r = unit(text); {
+	case r < 0:
+		return 0, 0
+	case !utf16.IsSurrogate(r):
+		return r, 6
+	}
+	if r = utf16.DecodeRune(r, unit(text[6:])); r == utf8.RuneError {
+		return r, 6
+	}
+	return r, 12
+}
 
 // unescaped are the bytes that those after a backslash stand for, 0 where it is not one that stands for one.
 var unescaped = [256]byte{'n': '\n', '"': '"', '\\': '\\', '/': '/', 't': '\t', 'r': '\r', 'b': '\b', 'f': '\f'}
 
-// appendDecoded is appendUnescaped for any text.
-func appendDecoded(dst, part []byte) (longer []byte, ok bool) {
-	var text string
-	if json.Unmarshal(slices.Concat([]byte{'"'}, part, []byte{'"'}), &text) != nil {
-		return dst, false
-	}
-	return append(dst, text...), true
-}
-
-// isJavaScript reports whether a source is in JavaScript or in TypeScript, also with other parts, by its name.
+// isJavaScript reports whether a source is in JavaScript or in TypeScript, also with other parts, by its name. Without an end of its name, it is code that a
+// bundler has added.
 func isJavaScript(source string) bool {
 	source, _, _ = strings.Cut(source, "?")
 	switch path.Ext(source) {
-	case ".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".vue", ".svelte", ".astro":
+	case "", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".vue", ".svelte", ".astro":
 		return true
 	}
 	return false
@@ -454,6 +424,147 @@ func (f *found) sound(r *row, code byte) bool {
 	}
 	return wrong <= close/2 && (others < 2 || same > 0)
 }
+
+// Of the segments near a place, those whose words and strings are compared with the source: how many before and after it, how many more if few of these
+// have what compilers leave, how many must have that, and how many of these must be in the source: one of so many, or of fewer if that at the place itself is not.
+const (
+	echoed      = 8
+	echoedMost  = 32
+	minEchoed   = 4
+	shareEchoed = 5
+	shareOwn    = 2
+)
+
+// echoes reports whether the source has what the code has near the place: words and strings that compilers leave. Another source, or another text of it,
+// has few of them at the places of the map. It returns true if the code has too few of them, or if the map does not have the source.
+func (c *code) echoes(f *found) bool {
+	w, _, ok := f.source(&f.near[f.index])
+	if !ok || w.text == "" {
+		return true
+	}
+	of := echo{code: c, f: f, w: &w, line: -1}
+	share := shareEchoed
+	if of.add(f.index); of.all > of.same {
+		share = shareOwn
+	}
+	for k := 1; k <= echoedMost; k++ {
+		if of.same*share > 2*echoed || k > echoed && of.all >= minEchoed {
+			break
+		}
+		of.add(f.index - k)
+		of.add(f.index + k)
+	}
+	return of.all < minEchoed || of.same*share >= of.all
+}
+
+// echo counts words and strings of code, and those of them that the source has, too.
+type echo struct {
+	code *code
+	f    *found
+	w    *window
+	// line is that of r, −1 for none.
+	line      int
+	r         row
+	all, same int
+}
+
+// add adds what is at the place of the i-th segment. Of several segments with one place in the source, none counts: maps of maps have those of code that a
+// compiler has added.
+func (e *echo) add(i int) {
+	near := e.f.near
+	if i < 0 || i >= len(near) || near[i].source != e.w.source || i > 0 && near[i-1].ofSame(&near[i]) || i+1 < len(near) && near[i+1].ofSame(&near[i]) {
+		return
+	}
+	of, ok := e.w.ofLine(near[i].line)
+	if !ok || near[i].column > maxColumn {
+		return // it would have to be read
+	}
+	n, column := e.f.generated(i)
+	if n != e.line {
+		if e.r, ok = e.code.row(n); !ok {
+			return
+		}
+		e.line = n
+	}
+	from, ok := e.r.offset(column)
+	if !ok || from >= len(e.r.text) || parts(e.r.text, from) {
+		return
+	}
+	source := ""
+	if at, ok := of.offset(near[i].column); ok {
+		source = of.text[at:]
+	}
+	to := e.end(i, n, from)
+	e.r.want(from, to)
+	code := string(e.r.text[from:to])
+	if strings.IndexByte(quotes, code[0]) >= 0 {
+		text := simpleString(code)
+		if text == "" {
+			return
+		}
+		e.all++
+		if a := simpleString(source); a != "" && (strings.HasPrefix(a, text) || strings.HasPrefix(text, a)) {
+			e.same++
+		}
+		return
+	}
+	// A map may have only lines. What is in braces may begin there, or a name in quotes.
+	tokens := 1
+	word, rest := nextToken(code)
+	for rest != "" && !isEcho(word) && strings.IndexByte(quotes, rest[0]) < 0 {
+		word, rest = nextToken(rest)
+		tokens++
+	}
+	if !isEcho(word) {
+		return
+	}
+	a, rest := nextToken(source)
+	if a == calledModule || a != "" && isDigit(a[0]) {
+		return
+	}
+	e.all++
+	for k := 0; k < 2*tokens && a != "" && a != word && (k < tokens-1 || !inWord(a[0])); k++ {
+		a, rest = nextToken(rest)
+	}
+	if a == word {
+		e.same++
+	}
+}
+
+// end returns the offset of the end of what is compared from the i-th segment on, which begins in a line of the code at an offset.
+func (e *echo) end(i, line, from int) int {
+	to := min(from+maxToken, len(e.r.text))
+	for k := i + 1; k < len(e.f.near); k++ {
+		n, column := e.f.generated(k)
+		if n != line {
+			break
+		}
+		if at, ok := e.r.offset(column); ok && at > from {
+			return min(at, to)
+		}
+	}
+	return to
+}
+
+// isEcho reports whether a token is a word that compilers leave.
+func isEcho(token string) bool {
+	return len(token) >= minEcho && inWord(token[0]) && !isDigit(token[0]) && !slices.Contains(notEchoed, token)
+}
+
+func isDigit(b byte) bool { return b >= '0' && b <= '9' }
+
+// ofSame reports whether two segments are of one place of a source.
+func (s *segment) ofSame(other *segment) bool {
+	return s.source == other.source && s.line == other.line && s.column == other.column
+}
+
+// minEcho is the length of a word that compilers hardly make up themselves.
+const minEcho = 3
+
+// calledModule calls a module, which bundlers have a function of their own for. notEchoed are words that compilers put in the place of others.
+const calledModule = "require"
+
+var notEchoed = strings.Fields("const else for function let return this undefined var void while")
 
 // simpleString returns the string that a text begins with, "" if it is none of ASCII without escapes and values.
 func simpleString(text string) string {

@@ -2,6 +2,7 @@ package sourcemap
 
 import (
 	"bytes"
+	"encoding/binary"
 	"slices"
 	"sort"
 	"strings"
@@ -19,6 +20,7 @@ type lexed struct {
 	read      int
 	done      bool
 	functions []enclosing
+	index     []byte // has both functions and parents, if it is not empty, and was not read yet
 	// parents are the names of the parents of classes, nil as long as they are not wanted.
 	parents map[string]bool
 }
@@ -53,10 +55,12 @@ func (c *code) function(m *Map, line, column int, name string) (of enclosing, ok
 	offset += r.begin
 	c.lexed.mu.Lock()
 	defer c.lexed.mu.Unlock()
+	c.lexed.readIndex(len(c.text))
 	if !c.lexed.done && len(c.text) > smallScript && c.lexed.read < len(c.text)/4 { // all of it takes less time soon
 		space := spaces.Get().(*[]segment)
 		defer spaces.Put(space)
 		f := m.find(line, column, *space)
+		f.giveBack(space)
 		for _, back := range [...]int{nearBy, farthest} {
 			near, is := c.functionNear(&f, line, column, offset, back, one)
 			if is == inFunction || is == inOther || is == inNone && back == farthest {
@@ -65,11 +69,21 @@ func (c *code) function(m *Map, line, column int, name string) (of enclosing, ok
 		}
 	}
 	if !c.lexed.done {
-		c.pieces.want(0, len(c.text))
-		c.lexed.functions, c.lexed.done = functionsOf(c.text), true
+		c.findFunctions()
 	}
 	of, ok = enclosingAt(c.lexed.functions, offset)
 	return of, ok && offset-int(of.begin) < farthest && one(of)
+}
+
+// findFunctions finds all functions of the script, and the parents of classes, and keeps them for the next run.
+func (c *code) findFunctions() {
+	c.lexed.done = true
+	c.pieces.want(0, len(c.text))
+	c.lexed.functions = functionsOf(c.text)
+	if c.keep != nil && !c.pieces.of.lost.Load() {
+		c.lexed.parents = parentsIn(c.text)
+		c.keep(c.lexed.appendTo(nil))
+	}
 }
 
 // nearness says what is known of a place from the text before it.
@@ -151,7 +165,7 @@ func (c *code) placesBefore(f *found, line, column, offset, back int) (places []
 func (c *code) extended(short, original string) bool {
 	c.lexed.mu.Lock()
 	defer c.lexed.mu.Unlock()
-	if c.lexed.parents == nil {
+	if c.lexed.readIndex(len(c.text)); c.lexed.parents == nil {
 		c.pieces.want(0, len(c.text))
 		c.lexed.parents = parentsIn(c.text)
 	}
@@ -202,6 +216,10 @@ func (c *code) position(offset int) (line, column int) {
 		i++
 	}
 	for i < at {
+		if i+8 <= at && binary.LittleEndian.Uint64(r.text[i:])&highBits == 0 {
+			column, i = column+8, i+8
+			continue
+		}
 		_, size := utf8.DecodeRune(r.text[i:])
 		if column++; size == 4 {
 			column++
@@ -293,7 +311,10 @@ func (c *code) wordAt(after uint32) []byte {
 // source that names the innermost function around a frame there, too, or as of has it. A minifier may have put code of one function in another.
 func (s *Script) declared(at int, q *asked, was string, of func(enclosing) uint32) string {
 	line, column := s.code.position(at)
-	f := s.m.find(line, column, nil)
+	space := spaces.Get().(*[]segment)
+	defer spaces.Put(space)
+	f := s.m.find(line, column, *space)
+	f.giveBack(space)
 	if f.of != q.of {
 		return ""
 	}
@@ -327,7 +348,7 @@ func (m *Map) declares(seg *segment, at position, was string, of func(enclosing)
 	if !ok {
 		return ""
 	}
-	name := w.text[begin:wordEnd([]byte(w.text), begin)]
+	name := w.text[begin:wordEnd(w.text, begin)]
 	if name == was || !isName(name) || isKeyword(name) || (name[0] == '#') != (was[0] == '#') || len(name) > maxName || begin > 0 && inWord(w.text[begin-1]) {
 		return ""
 	}
@@ -340,7 +361,13 @@ func (m *Map) declares(seg *segment, at position, was string, of func(enclosing)
 		w.at += i + 1
 	}
 	place, ok := w.offset(at.column)
-	if !ok || !namesFunction([]byte(w.text), begin, place, of) {
+	if !ok {
+		return ""
+	}
+	lines := contents.Get().(*content)
+	defer contents.Put(lines)
+	lines.json = append(lines.json[:0], w.text...)
+	if !namesFunction(lines.json, begin, place, of) {
 		return ""
 	}
 	return name
@@ -367,31 +394,18 @@ func (m *Map) linesOf(source, from, to int32) (w window, ok bool) {
 	if of == nil {
 		return w, false
 	}
-	at := span{int(of.starts[first]), of.size()}
+	at := span{int(of.starts[first]), len(of.text)}
 	if int(to) < len(of.starts)-1 {
 		at.end = int(of.starts[to+1])
 	}
 	if at.end-at.at > maxBody {
 		return w, false
 	}
-	text, ok := of.part(at)
-	if !ok {
-		return w, false
-	}
-	w = window{source: source, line: from, text: text, first: first}
+	w = window{source: source, line: from, text: of.text[at.at:at.end], first: first}
 	if first < from {
 		w.at = strings.IndexByte(w.text, '\n') + 1
 	}
 	return w, true
-}
-
-// part returns the text of a part, whose place is one of those that starts are of.
-func (s *sourceText) part(at span) (text string, ok bool) {
-	if s.text != "" {
-		return s.text[at.at:at.end], true
-	}
-	unescaped, ok := appendUnescaped(nil, s.of.read(span{s.at.at + at.at, s.at.at + at.end}))
-	return string(unescaped), ok
 }
 
 // namesFunction reports whether a word of a source names the innermost function around a place behind it, or is what of returns for that.

@@ -18,6 +18,9 @@ type enclosing struct {
 	parent int32
 }
 
+// functionSize is the size of a function in bytes.
+const functionSize = 5 * 4
+
 // maxFunctionsOf bounds the functions of a script, and maxOpen the brackets that are open at one place of it.
 const (
 	maxFunctionsOf = 1 << 20
@@ -373,7 +376,7 @@ func (l *lexer) number() {
 }
 
 // wordEnd returns the offset after the word at an offset.
-func wordEnd(text []byte, i int) int {
+func wordEnd[Text ~string | ~[]byte](text Text, i int) int {
 	if i < len(text) && text[i] == '#' {
 		i++
 	}
@@ -671,7 +674,7 @@ const maxParameters = 4 << 10
 
 // functionsOf returns the functions of a script in the order of their beginnings, nil if it is not JavaScript.
 func functionsOf(text []byte) []enclosing {
-	l := lexer{text: text, fill: true}
+	l := lexer{text: text, fill: true, all: make([]enclosing, 0, len(text)/bytesOfFunction)}
 	if bytes.HasPrefix(text, []byte("#!")) {
 		l.at = max(bytes.IndexByte(text, '\n'), 0)
 	} else if bytes.HasPrefix(text, []byte("\ufeff")) {
@@ -681,8 +684,17 @@ func functionsOf(text []byte) []enclosing {
 		return nil
 	}
 	l.endArrows()
-	all := slices.Clip(l.all)
+	all := slices.Clone(l.all)
 	slices.SortFunc(all, func(a, b enclosing) int { return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(b.end, a.end)) })
+	nest(all)
+	return all
+}
+
+// bytesOfFunction is how many bytes of a script there are for each function, about.
+const bytesOfFunction = 200
+
+// nest sets the parents of functions in the order of their beginnings.
+func nest(all []enclosing) {
 	for i, one := range all {
 		at := int32(i) - 1
 		for at >= 0 && all[at].end <= one.begin {
@@ -690,7 +702,6 @@ func functionsOf(text []byte) []enclosing {
 		}
 		all[i].parent = at
 	}
-	return all
 }
 
 // enclosingAt returns the innermost of some functions that an offset is in.

@@ -43,7 +43,6 @@ type Maps struct {
 	searching chan *search
 	many      sync.Once
 	known     map[string]*entry
-	size      int // bytes of the maps of known scripts
 	// failed is set if the search for a script has found what cannot be used.
 	failed bool
 }
@@ -116,12 +115,12 @@ func (m *Maps) remembered(ctx context.Context, name string) *Script {
 	}
 	m.failed = false
 	s := m.find(ctx, name)
-	if s != nil {
-		m.size += s.size()
+	size := s.size()
+	for _, e := range m.known {
+		size += e.script.size()
 	}
-	if len(m.known) >= maxScripts || m.size > maxKept {
+	if len(m.known) >= maxScripts || size > maxKept {
 		clear(m.known)
-		m.size = 0
 	}
 	m.known[name] = &entry{s, time.Now(), m.failed}
 	return s
@@ -557,7 +556,7 @@ func comment(file string, size int64) string {
 		return ""
 	}
 	i := bytes.LastIndex(tail, commentWord)
-	if i < 0 && size > maxComment { // it may be one that has the map itself
+	if i < 0 && size > maxComment && endsBase64(tail) { // it may be one that has the map itself
 		text := make([]byte, size)
 		if _, err := io.ReadFull(io.NewSectionReader(f, 0, size), text); err != nil {
 			return ""
@@ -572,6 +571,12 @@ func comment(file string, size int64) string {
 	}
 	line, _, _ := bytes.Cut(tail[i+len(commentWord):], []byte("\n"))
 	return string(bytes.TrimSpace(line))
+}
+
+// endsBase64 reports whether the first line of a text may be the end of one in base64.
+func endsBase64(text []byte) bool {
+	line, _, _ := bytes.Cut(text, []byte("\n"))
+	return !slices.ContainsFunc(bytes.TrimRight(line, " \t\r"), func(b byte) bool { return digits[b] == 64 && b != '=' })
 }
 
 // open reads a map of a script. The files are watched from before they are read.
@@ -621,6 +626,8 @@ func (m *Maps) script(of *Map, at, script string, read openedCode, look *symsrc.
 		s.files = refused(s.files, at+" has debug ID "+of.DebugID+", and "+script+" has "+id)
 	case !s.code.holds(of):
 		s.files = refused(s.files, at+" has places that "+script+" does not have")
+	case s.code.moved(of):
+		s.files = refused(s.files, at+" is of another build: it has places within words of "+script)
 	case id != "" && id == of.DebugID:
 		s.files.Unverified = false
 	}
@@ -680,12 +687,19 @@ func (s *Script) sourcePath(f *found) string {
 
 // size returns how many bytes of memory a script takes, about.
 func (s *Script) size() (n int) {
-	if s.part {
+	if s == nil || s.part {
 		return 0 // that of the bundle
 	}
-	s.m.each(func(m *Map) { n += len(m.mappings) + len(m.points) + len(m.sorted)*24 })
+	s.m.each(func(m *Map) {
+		n += len(m.mappings) + len(m.points) + len(m.sorted)*24
+		if last := len(m.contents) - 1; last >= 0 { // they may all be wanted
+			n += min(m.contents[last].end-m.contents[0].at, maxTexts)
+		}
+	})
 	if s.code != nil {
-		n += len(s.code.text)
+		s.code.lexed.mu.Lock()
+		defer s.code.lexed.mu.Unlock()
+		n += len(s.code.text) + len(s.code.lexed.functions)*functionSize
 	}
 	return n
 }
@@ -886,9 +900,7 @@ func (s *Script) read(offset uint64) symsrc.Answer {
 	space := spaces.Get().(*[]segment)
 	defer spaces.Put(space)
 	f := s.m.find(line, column, *space)
-	if f.of.sorted == nil && cap(f.near) > cap(*space) {
-		*space = f.near
-	}
+	f.giveBack(space)
 	sure := true
 	if s.code == nil && f.index >= 0 {
 		_, sure = f.next(line, column)
@@ -927,6 +939,13 @@ func (s *Script) read(offset uint64) symsrc.Answer {
 		}
 	}
 	return a
+}
+
+// giveBack has the space for segments be the one that find has made larger.
+func (f *found) giveBack(space *[]segment) {
+	if f.of.sorted == nil && cap(f.near) > cap(*space) {
+		*space = f.near
+	}
 }
 
 // Finder returns a finder that finds the maps of scripts, and asks another one for all else. A script is the program of what it finds.

@@ -355,3 +355,23 @@ func TestRAMBundle(t *testing.T) {
 		t.Errorf("beside the bundle, a module is from %+v", a)
 	}
 }
+
+// TestComment holds that the URL of a map is found that is longer than what is read of a script's end, and that one in the text of another script is not
+// the script's own: bundlers put those in strings, far from the end.
+func TestComment(t *testing.T) {
+	const url = "# sourceMappingURL=data:application/json;base64,"
+	inline, code := strings.Repeat("QUJD", 4000), strings.Repeat("f(1);\n", 4000)
+	for text, want := range map[string]string{
+		code + "//" + url + inline + "==\r\n//# debugId=AB\n": strings.TrimPrefix(url, "# sourceMappingURL=") + inline + "==",
+		`eval("g();//` + url + `QUJD");` + "\n" + code:        "",
+		code + "//# sourceMappingURL=a.js.map\n":              "a.js.map",
+	} {
+		path := filepath.Join(t.TempDir(), "a.js")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := comment(path, int64(len(text))); got != want {
+			t.Errorf("%.60q: %.60q, want %.60q", text, got, want)
+		}
+	}
+}

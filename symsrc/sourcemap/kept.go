@@ -87,8 +87,77 @@ func (t *text) decode(index []byte) (m *Map, ok bool) {
 	return m, !r.bad && len(r.rest) == 0
 }
 
-// The index of a script has what finding its lines takes: its debug ID, the lengths of its lines, and row.before of those that code.long has.
-const codeMagic = "qss-filter script 1\n"
+// The index of a script has what finding its lines takes: its debug ID, the lengths of its lines, and row.before of those that code.long has. Its
+// functions follow if they were wanted: how many they are, and of each where its parameters begin, after the one before it, how long it is, and
+// its words, of which each is 0 for none, or one more than twice its distance from there, and 1 more than that if it is before; then the names of
+// the parents of classes.
+const codeMagic = "qss-filter script 2\n"
+
+// appendTo appends the functions and the parents, as an index has them.
+func (l *lexed) appendTo(b []byte) []byte {
+	b = binary.AppendUvarint(b, uint64(len(l.functions)))
+	last := uint32(0)
+	for i := range l.functions {
+		of := &l.functions[i]
+		b = binary.AppendUvarint(b, uint64(of.begin-last))
+		b = binary.AppendUvarint(b, uint64(of.end-of.begin))
+		for _, word := range [...]uint32{of.name, of.class} {
+			switch {
+			case word == 0:
+				b = append(b, 0)
+			case word > of.begin:
+				b = binary.AppendUvarint(b, uint64(word-of.begin)*2+1)
+			default:
+				b = binary.AppendUvarint(b, uint64(of.begin-word)*2+2)
+			}
+		}
+		last = of.begin
+	}
+	b = binary.AppendUvarint(b, uint64(len(l.parents)))
+	for _, name := range slices.Sorted(maps.Keys(l.parents)) {
+		b = binary.AppendUvarint(b, uint64(len(name)))
+		b = append(b, name...)
+	}
+	return b
+}
+
+// readIndex reads the functions and the parents of a script of that many bytes that its index has, if it has any.
+func (l *lexed) readIndex(size int) {
+	if len(l.index) == 0 {
+		return
+	}
+	r := indexReader{rest: l.index, size: size}
+	l.index = nil
+	all := make([]enclosing, r.number(min(maxFunctionsOf, len(r.rest)/4)))
+	begin := 0
+	for i := range all {
+		begin += r.number(size - begin)
+		all[i].begin, all[i].end = uint32(begin), uint32(begin+r.number(size-begin))
+		for _, word := range [...]*uint32{&all[i].name, &all[i].class} {
+			n := r.number(2*size + 2)
+			if n == 0 {
+				continue
+			}
+			at := begin + (n-1)/2
+			if n%2 == 0 {
+				at = begin - (n-2)/2
+			}
+			if at <= 0 || at > size {
+				return
+			}
+			*word = uint32(at)
+		}
+	}
+	parents := map[string]bool{}
+	for range r.number(maxParents) {
+		parents[string(r.bytes(r.number(len(r.rest))))] = true
+	}
+	if r.bad || len(r.rest) > 0 {
+		return
+	}
+	nest(all)
+	l.functions, l.parents, l.done = all, parents, true
+}
 
 // encode returns the index of code that states a debug ID.
 func (c *code) encode(id string) []byte {
@@ -120,8 +189,9 @@ func (c *code) encode(id string) []byte {
 	return b
 }
 
-// decodeCode returns the code of an index of the text, which is read when it is wanted. ok is false for what is no such index.
-func (t *text) decodeCode(index []byte) (c *code, id string, ok bool) {
+// decodeCode returns the code of an index of the text, which is read when it is wanted; keep is to keep a longer one. ok is false for what is no such
+// index.
+func (t *text) decodeCode(index []byte, keep func(index []byte)) (c *code, id string, ok bool) {
 	rest, ok := bytes.CutPrefix(index, []byte(codeMagic))
 	if !ok {
 		return nil, "", false
@@ -154,7 +224,10 @@ func (t *text) decodeCode(index []byte) (c *code, id string, ok bool) {
 		}
 		c.long[n] = before
 	}
-	return c, id, !r.bad && len(r.rest) == 0
+	if c.lexed.index = r.rest; len(r.rest) == 0 {
+		c.keep = func(functions []byte) { keep(slices.Concat(index, functions)) }
+	}
+	return c, id, !r.bad
 }
 
 // indexReader reads an index of a text of that many bytes. What it reads is of no use once bad is set.

@@ -117,13 +117,17 @@ func FuzzIndex(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
+	f.Add((&lexed{functions: []enclosing{{begin: 7, end: 9, name: 3}, {begin: 8, end: 9, class: 9}}}).appendTo(newCode([]byte("a\n")).encode("id")), uint16(1), uint16(8))
 	f.Fuzz(func(t *testing.T, index []byte, line, column uint16) {
 		of := &text{path: "testdata/scripts/flat.min.js.map", info: info}
 		if m, ok := of.decode(index); ok {
 			m.readMappings()
 			m.At(int(line), int(column))
 		}
-		if c, _, ok := of.decodeCode(index); ok {
+		if c, _, ok := of.decodeCode(index, nil); ok {
+			if c.lexed.readIndex(len(c.text)); c.lexed.done {
+				enclosingAt(c.lexed.functions, int(column))
+			}
 			if r, ok := c.row(int(line)); ok {
 				r.offset(int(column))
 			}
@@ -154,7 +158,7 @@ func TestKeptCode(t *testing.T) {
 	want := newCode([]byte(script.String()))
 	index := want.encode("ab")
 	open := func() *code {
-		c, id, ok := (&text{path: path, info: info}).decodeCode(index)
+		c, id, ok := (&text{path: path, info: info}).decodeCode(index, nil)
 		if !ok || id != "ab" {
 			t.Fatalf("the index is not read: %q", id)
 		}
@@ -185,8 +189,58 @@ func TestKeptCode(t *testing.T) {
 		}
 	}
 	for cut := range len(index) {
-		if _, _, ok := (&text{path: path, info: info}).decodeCode(index[:cut]); ok {
+		if _, _, ok := (&text{path: path, info: info}).decodeCode(index[:cut], nil); ok {
 			t.Fatalf("an index of %d bytes is whole with %d", len(index), cut)
+		}
+	}
+}
+
+// TestKeptFunctions holds that the functions of a script, and the parents of its classes, are those of its text when they are in its index, which then
+// takes no reading of that, and that a damaged index has none.
+func TestKeptFunctions(t *testing.T) {
+	var script strings.Builder
+	for i := range 3000 {
+		fmt.Fprintf(&script, "class A%d extends B.c{m(a){return()=>a.b()}};const c%d=function d(){e(function(){f()})};\n", i, i)
+	}
+	path := filepath.Join(t.TempDir(), "main.js")
+	if err := os.WriteFile(path, []byte(script.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	index := newCode([]byte(script.String())).encode("")
+	open := func(index []byte, keep func([]byte)) *code {
+		c, _, ok := (&text{path: path, info: info}).decodeCode(index, keep)
+		if !ok {
+			t.Fatal("the index is not read")
+		}
+		return c
+	}
+	var kept []byte
+	first := open(index, func(index []byte) { kept = index })
+	first.findFunctions()
+	want := functionsOf([]byte(script.String()))
+	if !slices.Equal(first.lexed.functions, want) || len(want) < 12_000 {
+		t.Fatalf("%d functions, want %d", len(first.lexed.functions), len(want))
+	}
+	again := open(kept, func([]byte) { t.Error("the same functions are kept again") })
+	if !again.extended("c", "") || again.extended("B", "A1") {
+		t.Error("classes have other parents")
+	}
+	if !again.lexed.done || !slices.Equal(again.lexed.functions, want) {
+		t.Fatalf("%d functions are in the index, want %d", len(again.lexed.functions), len(want))
+	}
+	for i := range again.pieces.have {
+		if again.pieces.have[i].Load() {
+			t.Fatal("the script was read for them")
+		}
+	}
+	for _, damaged := range [][]byte{kept[:len(kept)-1], append(slices.Clone(kept), 0)} {
+		c := open(damaged, nil)
+		if c.lexed.readIndex(len(c.text)); c.lexed.done {
+			t.Fatal("functions are read of a damaged index")
 		}
 	}
 }

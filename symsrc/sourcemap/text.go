@@ -89,6 +89,8 @@ type pieces struct {
 	have []atomic.Bool // which blocks were read
 	// reads is how often some were. The more it is, the more is read at once: all will be wanted.
 	reads int
+	// exact is set if no more is read than what is wanted, and none of it remembered as read.
+	exact bool
 }
 
 // blockSize is how much is read at once.
@@ -100,9 +102,18 @@ func (t *text) piecesOf(at span) *pieces {
 	return &pieces{of: t, at: at.at, data: make([]byte, n), have: make([]atomic.Bool, (n+blockSize-1)/blockSize)}
 }
 
+// exactly returns the same part, of which no more is read than what is wanted. Nothing else must use it at that time.
+func (p *pieces) exactly() *pieces { return &pieces{of: p.of, at: p.at, data: p.data, exact: true} }
+
 // want reads data[from:to] if that is not there. If the file is not the one that it was, nothing in the data is of use, and the text is lost.
 func (p *pieces) want(from, to int) {
 	if p == nil || from >= to {
+		return
+	}
+	if p.exact {
+		if !p.of.readInto(p.data[from:to], p.at+from) {
+			p.of.lost.Store(true)
+		}
 		return
 	}
 	last := (to - 1) / blockSize
@@ -134,7 +145,12 @@ func (p *pieces) want(from, to int) {
 // changed reports whether a file is not the one that it was.
 func (t *text) changed(f *os.File) bool {
 	now, err := f.Stat()
-	return err != nil || !os.SameFile(now, t.info) || now.Size() != t.info.Size() || !now.ModTime().Equal(t.info.ModTime())
+	return err != nil || !t.is(now)
+}
+
+// is reports whether a file is the one that it was.
+func (t *text) is(now os.FileInfo) bool {
+	return os.SameFile(now, t.info) && now.Size() == t.info.Size() && now.ModTime().Equal(t.info.ModTime())
 }
 
 // Bounds of a map: its bytes, and those of one whose index is kept. A smaller one is as fast to read.

@@ -1,12 +1,13 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 )
 
@@ -69,64 +70,113 @@ process.stdout.write(fs.readFileSync(process.argv[2], "utf8").split("\n").map((l
 }).join("\n"));
 `
 
-// scriptSources is how many sources the map has, and scriptLines how many lines each of them has.
-const scriptSources, scriptLines = 700, 350
+// scriptSources is how many sources the map has, scriptFunctions how many functions each of them has, and scriptLines how many lines each of these.
+const scriptSources, scriptFunctions, scriptLines = 450, 23, 15
 
-// writeScript writes a minified script of one line, its map with the contents of the sources, and a log with n frames of it.
-func writeScript(path string, n int) error {
-	words := strings.Fields("return this await new function items total currency price map reduce length push render state props value index options")
-	rng := rand.New(rand.NewPCG(11, 12))
-	var script, mappings bytes.Buffer
-	var columns []int
-	last := [4]int{}
-	for source := range scriptSources {
-		for line := range scriptLines {
-			for column := 0; column < 24; column += 8 {
-				at := [4]int{script.Len(), source, line, column}
-				columns = append(columns, at[0])
-				if len(columns) > 1 {
-					mappings.WriteByte(',')
-				}
-				for i := range at {
-					appendVLQ(&mappings, at[i]-last[i])
-				}
-				last = at
-				script.WriteString(words[rng.IntN(len(words))])
-				script.WriteByte(".(,;"[rng.IntN(4)])
-			}
-		}
+// minified is a script of one line, with its mappings.
+type minified struct {
+	script, mappings bytes.Buffer
+	last             [5]int // of the last segment: column, source, line, column and name
+}
+
+// add adds code that comes from a place of a source, with the name that it has there if that is not −1.
+func (m *minified) add(code string, source, line, column, name int) {
+	if m.mappings.Len() > 0 {
+		m.mappings.WriteByte(',')
 	}
-	script.WriteString("\n//# sourceMappingURL=" + filepath.Base(path) + ".js.map\n")
-	if err := os.WriteFile(path+".js", script.Bytes(), 0o644); err != nil {
+	at := [...]int{m.script.Len(), source, line, column, name}
+	fields := at[:]
+	if name < 0 {
+		fields, at[4] = at[:4], m.last[4]
+	}
+	for i, v := range fields {
+		appendVLQ(&m.mappings, v-m.last[i])
+	}
+	m.last = at
+	m.script.WriteString(code)
+}
+
+// writeScript writes a minified script of one line, its map with the contents of the sources, and a log with n frames of it: calls in functions whose
+// names are short there.
+func writeScript(path string, n int) error {
+	words := strings.Fields("items total currency price map reduce length push render state props value index options")
+	rng := rand.New(rand.NewPCG(11, 12))
+	word := func() string { return words[rng.IntN(len(words))] }
+	var of minified
+	type call struct{ column, function int }
+	var calls []call
+	var names []string
+	contents := make([]string, scriptSources)
+	for source := range contents {
+		var text strings.Builder
+		line := 0
+		for range scriptFunctions {
+			function := len(names)
+			names = append(names, fmt.Sprintf("%sOf%s%d", word(), word(), function))
+			name := names[function]
+			fmt.Fprintf(&text, "export function %s(first, second) {\n", name)
+			of.add("function ", source, line, len("export "), -1)
+			of.add(minifiedName(function), source, line, len("export function "), function)
+			of.add("(", source, line, len("export function "+name), -1)
+			of.add("a,", source, line, len("export function "+name+"("), -1)
+			of.add("b){", source, line, len("export function "+name+"(first, "), -1)
+			for k := range scriptLines - 2 {
+				line++
+				method, key, value := word(), word(), word()
+				text.WriteString("  ")
+				column := 2
+				add := func(code, original string) {
+					of.add(code, source, line, column, -1)
+					text.WriteString(original)
+					column += len(original)
+				}
+				if k < scriptLines-3 {
+					add("const ", "const ")
+					add(fmt.Sprintf("c%d=", k), fmt.Sprintf("%s%d = ", value, k))
+				} else {
+					add("return ", "return ")
+				}
+				add("a.", "first.")
+				calls = append(calls, call{of.script.Len(), function})
+				add(method+"(", method+"(")
+				add("b.", "second.")
+				add(key, key)
+				text.WriteString(", ")
+				of.script.WriteByte(',')
+				column += 2
+				literal := fmt.Sprintf("%q", value)
+				add(literal+")", literal+")")
+				text.WriteString(";\n")
+				if k < scriptLines-3 {
+					of.script.WriteByte(';')
+				}
+			}
+			line++
+			of.add("}", source, line, 0, -1)
+			text.WriteString("}\n")
+			line++
+		}
+		contents[source] = text.String()
+	}
+	of.script.WriteString("\n//# sourceMappingURL=" + filepath.Base(path) + ".js.map\n")
+	if err := os.WriteFile(path+".js", of.script.Bytes(), 0o644); err != nil {
 		return err
 	}
-	file, err := os.Create(mapOfScript(path))
+	sources := make([]string, scriptSources)
+	for i := range sources {
+		sources[i] = fmt.Sprintf("src/feature%d/component%d.ts", i%41, i)
+	}
+	text, err := json.Marshal(map[string]any{"version": 3, "sources": sources, "sourcesContent": contents, "names": names, "mappings": of.mappings.String()})
 	if err != nil {
 		return err
 	}
-	w := bufio.NewWriterSize(file, 1<<20)
-	fmt.Fprint(w, `{"version":3,"sources":[`)
-	for i := range scriptSources {
-		fmt.Fprintf(w, `%s"src/feature%d/component%d.ts"`, comma(i), i%41, i)
-	}
-	fmt.Fprint(w, `],"sourcesContent":[`)
-	for i := range scriptSources {
-		fmt.Fprintf(w, `%s"`, comma(i))
-		for line := range scriptLines {
-			fmt.Fprintf(w, `  const %s%d = \"%s\" + %d;\n`, words[rng.IntN(len(words))], line, words[rng.IntN(len(words))], i*line)
-		}
-		fmt.Fprint(w, `"`)
-	}
-	fmt.Fprintf(w, `],"names":[],"mappings":"%s"}`, mappings.Bytes())
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	if err := file.Close(); err != nil {
+	if err := os.WriteFile(mapOfScript(path), text, 0o644); err != nil {
 		return err
 	}
 	var log bytes.Buffer
-	for i := range n {
-		fmt.Fprintf(&log, "    at f%d (%s.js:1:%d)\n", i, path, columns[rng.IntN(len(columns))]+1)
+	for range n {
+		at := calls[rng.IntN(len(calls))]
+		fmt.Fprintf(&log, "    at %s (%s.js:1:%d)\n", minifiedName(at.function), path, at.column+1)
 	}
 	if err := os.WriteFile(path, log.Bytes(), 0o644); err != nil {
 		return err
@@ -139,13 +189,8 @@ func writeScript(path string, n int) error {
 	return os.WriteFile(path+".tracer.cjs", fmt.Appendf(nil, tracer, filepath.Join(scriptDir(path), "node_modules/@jridgewell/trace-mapping")), 0o644)
 }
 
-// comma returns what stands before the i-th element of a list.
-func comma(i int) string {
-	if i == 0 {
-		return ""
-	}
-	return ","
-}
+// minifiedName returns the name that a minifier gives a function.
+func minifiedName(function int) string { return "f" + strconv.FormatInt(int64(function), 36) }
 
 // appendVLQ appends a number as mappings have it: in base64, five bits a digit, the sign in the lowest one.
 func appendVLQ(to *bytes.Buffer, v int) {
