@@ -313,7 +313,10 @@ func TestManyStacks(t *testing.T) {
 	start := time.Now()
 	b.eval(`document.getElementById("search").value = "fn77("; show()`, nil)
 	t.Logf("open in %v, first search in %v", took, time.Since(start))
-	if took > 2*time.Second {
-		t.Errorf("it took %v to open", took)
+	// Time depends on the machine. What opening costs is what is made of the stacks before one is asked for.
+	var elements int
+	b.eval(`document.getElementsByTagName("*").length`, &elements)
+	if elements == 0 || elements > 1000 {
+		t.Errorf("the page has %d elements", elements)
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"debug/elf"
 	"encoding/hex"
 	"errors"
@@ -226,6 +227,35 @@ func (o *object) variant(dir, form string) (root string, err error) {
 		return "", fmt.Errorf("objcopy %s (Debian: binutils): %w: %s", o.shipped, err, out)
 	}
 	return root, errors.Join(age(made), os.Rename(made, path))
+}
+
+// alone returns the object below root under a build ID that no file of this machine has, so that nothing is found where root is not named, and
+// the directory of it.
+func (o *object) alone(dir, root string) (*object, string, error) {
+	id, err := hex.DecodeString(o.id)
+	if err != nil {
+		return nil, "", err
+	}
+	other := bytes.Clone(id)
+	for i := range other {
+		other[i] ^= 0xff
+	}
+	copied := *o
+	copied.id = hex.EncodeToString(other)
+	to := filepath.Join(dir, o.name+"-alone")
+	path := copied.path(to)
+	if _, err := os.Stat(path); err == nil {
+		return &copied, to, nil
+	}
+	data, err := os.ReadFile(o.path(root))
+	if err != nil {
+		return nil, "", err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, "", err
+	}
+	made := path + ".part"
+	return &copied, to, errors.Join(os.WriteFile(made, bytes.ReplaceAll(data, id, other), 0o644), age(made), os.Rename(made, path))
 }
 
 // age sets the modification time of a file to two days ago, since new files have no index.
@@ -466,6 +496,11 @@ func (l *lookUp) run(o *object, dir, log string) error {
 	if err != nil {
 		return err
 	}
+	if l.name == "warm" {
+		if o, root, err = o.alone(dir, root); err != nil {
+			return err
+		}
+	}
 	addrs := l.addrs(o)
 	if err := prime(o, root, log); err != nil {
 		return err
@@ -503,7 +538,7 @@ func (l *lookUp) run(o *object, dir, log string) error {
 			return err
 		}
 		commands[0].argv = strings.Fields(cached + " --rootfs " + empty)
-		commands = slices.Delete(commands, 1, 2) // nothing is found with an empty one; the files are read with none
+		commands = slices.Delete(commands, 1, 2) // nothing is found with an empty cache; the files are read with none
 	}
 	if l.peers != nil {
 		commands = append(commands, l.peers(o.path(root), addrs[0])...)
