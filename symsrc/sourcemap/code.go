@@ -369,10 +369,11 @@ func (f *found) compareTo(r *row, line, i int) (of comparison, next int) {
 	if parts(r.text, to) {
 		to = min(to, from+len(r.token(from)))
 	}
-	r.want(from, to)
+	r.want(from-maxToken-len(indirect), to)
+	code := direct(r.text, from, to)
 	of = differs
 	for k := i; k < next && of != agrees; k++ {
-		if one, _ := f.compared(k, r.text[from:to]); one != differs {
+		if one, _ := f.compared(k, code); one != differs {
 			of = one
 		}
 	}
@@ -700,6 +701,18 @@ func codeOfCall(text []byte, from, offset int) []byte {
 		return text[from:]
 	}
 	return append(bytes.Clone(text[min(max(from, name), offset-1):offset-1]), '(')
+}
+
+// direct returns the code from an offset of the text up to another one, in which the first call of an imported name is as in the source.
+func direct(text []byte, from, to int) []byte {
+	code := text[from:to]
+	call := from + bytes.Index(code, []byte(")(")) + 1
+	name := callee(text, call)
+	if call == from || name < from {
+		return code
+	}
+	begin := max(from, bytes.LastIndex(text[:name], []byte(indirect)))
+	return slices.Concat(text[from:begin], text[name:call-1], text[call:to])
 }
 
 // callsFunction reports whether a place is the call of what stands in parentheses, `(function(a){…})(b)`, and its segment begins before that.

@@ -256,6 +256,15 @@ func TestEndOfCallee(t *testing.T) {
 	}
 }
 
+// TestImportedCall has the call of a name that is imported, with a segment after `(0,`, as Metro makes it.
+func TestImportedCall(t *testing.T) {
+	for content, want := range map[string]int{`\n;fill([1])`: 2, `\n;fill + [1]`: 0} {
+		if line := lineAt(t, "(0,n.fill)([1])", "([", "CACC,EAAA,QAAK", content); line != want {
+			t.Errorf("%q: line %d, want %d", content, line, want)
+		}
+	}
+}
+
 // lineAt returns the line that a script gets, 0 for none, at the place of a part of its code. The map has mappings and the content of its source.
 func lineAt(t *testing.T, code, place, mappings, content string) int {
 	script := filepath.Join(t.TempDir(), "app.js")
