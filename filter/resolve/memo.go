@@ -148,7 +148,11 @@ func (m *answerMemo) put(q *query, a *Answer) {
 		clear(m.slots)
 		m.bytes = 0
 	}
-	m.set(answerSlot{*q, a, int32(min(a.size(), answerBytes))})
+	size := a.size()
+	if q.from != nil {
+		size += len(q.from.name)
+	}
+	m.set(answerSlot{*q, a, int32(min(size, answerBytes))})
 }
 
 // fill replaces the table by one of that many slots with the same answers.

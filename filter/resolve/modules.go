@@ -21,6 +21,8 @@ type memo struct {
 	symbols map[symbolKey]*symbol
 	// bytes is the length of all names of modules, and symbolBytes that of symbols.
 	bytes, symbolBytes int
+	// numbered is the number of symbols that there were.
+	numbered uint64
 	// absolute has the answers for addresses of processes.
 	absolute addressMemo
 	// agreed has the outcome of agreeing, and refused that of admitted.
@@ -169,7 +171,8 @@ func (o *memo) symbol(name []byte, size uint64) *symbol {
 			o.symbols, o.symbolBytes = map[symbolKey]*symbol{}, 0
 		}
 		o.symbolBytes += len(name)
-		s = &symbol{symbolKey{string(name), size}, uint64(len(o.symbols))}
+		o.numbered++
+		s = &symbol{symbolKey{string(name), size}, o.numbered}
 		o.symbols[s.symbolKey] = s
 	}
 	return s
