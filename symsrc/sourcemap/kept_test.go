@@ -135,6 +135,19 @@ func FuzzIndex(f *testing.F) {
 	})
 }
 
+// written returns the path of a new file with a script, and what the system says of it.
+func written(t *testing.T, script string) (path string, info os.FileInfo) {
+	path = filepath.Join(t.TempDir(), "main.js")
+	if err := os.WriteFile(path, []byte(script), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path, info
+}
+
 // TestKeptCode holds that code says the same of its places when its index is kept, of which only pieces are read, and that a damaged one is
 // not used.
 func TestKeptCode(t *testing.T) {
@@ -147,14 +160,7 @@ func TestKeptCode(t *testing.T) {
 		script.WriteByte('\n')
 	}
 	script.WriteString(strings.Repeat("ascii,", 20_000) + "\n//# debugId=AB\n")
-	path := filepath.Join(t.TempDir(), "main.js")
-	if err := os.WriteFile(path, []byte(script.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	path, info := written(t, script.String())
 	want := newCode([]byte(script.String()))
 	index := want.encode("ab")
 	open := func() *code {
@@ -202,14 +208,7 @@ func TestKeptFunctions(t *testing.T) {
 	for i := range 3000 {
 		fmt.Fprintf(&script, "class A%d extends B.c{m(a){return()=>a.b()}};const c%d=function d(){e(function(){f()})};\n", i, i)
 	}
-	path := filepath.Join(t.TempDir(), "main.js")
-	if err := os.WriteFile(path, []byte(script.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	path, info := written(t, script.String())
 	index := newCode([]byte(script.String())).encode("")
 	open := func(index []byte, keep func([]byte)) *code {
 		c, _, ok := (&text{path: path, info: info}).decodeCode(index, keep)
