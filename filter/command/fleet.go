@@ -27,7 +27,8 @@ func workerCommand(fs *cli.Flags) cli.Run {
 		if err := c.check(); err != nil {
 			return cli.Usage, &cli.Misuse{Err: err}
 		}
-		filters, end, err := c.filterOptions()
+		c.hurryServers() // lines must be acknowledged in time; what is on this machine is waited for, since no one runs the worker again for a frame
+		filters, end, err := c.filterOptions(false)
 		if err != nil {
 			return cli.Usage, err
 		}

@@ -39,7 +39,7 @@ type job struct {
 func (j *job) run() (status int, err error) {
 	j.measured()
 	defer j.report()
-	o, closeSource, err := j.filterOptions()
+	o, closeSource, err := j.filterOptions(j.live())
 	if err != nil {
 		return cli.Usage, err
 	}

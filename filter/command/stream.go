@@ -204,6 +204,13 @@ func (c *config) check() error {
 	return nil
 }
 
+// hurryServers has servers of symbols waited for as for a log that is being written, if no flag says how long.
+func (c *config) hurryServers() {
+	if s := &c.symbols.Servers; s.Wait == 0 {
+		s.Wait, s.After = liveWait, defaultAfter
+	}
+}
+
 // hasMappings reports whether a file begins with a list of mappings.
 func hasMappings(path string) bool {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
@@ -219,8 +226,8 @@ func hasMappings(path string) bool {
 	return resolve.CheckMappings(head) == nil
 }
 
-// filterOptions returns the options of a filter. end closes its source of symbols.
-func (c *config) filterOptions() (o filter.Options, end func(), err error) {
+// filterOptions returns the options of a filter. live is set if someone may be looking at the log while it is written. end closes its source of symbols.
+func (c *config) filterOptions(live bool) (o filter.Options, end func(), err error) {
 	c.options.Names.Own = c.own.rules()
 	o = c.options
 	if c.style.llvm {
@@ -228,11 +235,9 @@ func (c *config) filterOptions() (o filter.Options, end func(), err error) {
 		o.Symbols, end, err = c.symbols.LLVMSource()
 		c.llvm.Color, c.llvm.Errors, c.llvm.ErrorColor = llvmColor(c.out, c.style.color), os.Stderr, llvmColor(os.Stderr, "auto")
 	} else {
-		if c.live() {
+		if live {
 			c.symbols.Files.Wait, c.symbols.Files.After = liveWait, defaultAfter
-			if s := &c.symbols.Servers; s.Wait == 0 {
-				s.Wait, s.After = liveWait, defaultAfter
-			}
+			c.hurryServers()
 		}
 		if o.Java, err = c.symbols.Java(context.Background()); err != nil {
 			return o, nil, err
@@ -253,7 +258,7 @@ func (c *config) filterOptions() (o filter.Options, end func(), err error) {
 	o.Names.Short = c.style.names == "short"
 	o.Names.Base, o.Names.Relative = c.llvm.Basenames, c.llvm.RelativeNames
 	o.Warn, o.Narrow, o.Trust, o.Insisting = warn, isTerminal(c.out), howToTrust, insisting
-	if c.live() && isTerminal(os.Stderr) && !c.style.quiet && c.style.summary != "never" {
+	if live && isTerminal(os.Stderr) && !c.style.quiet && c.style.summary != "never" {
 		c.hints = &hints{}
 		o.Missing = c.hints.missing
 	}

@@ -43,7 +43,7 @@ func treeCommand(fs *cli.Flags) cli.Run {
 		if err := errors.Join(c.inTree(onlyStacks), c.checkScope()); err != nil {
 			return cli.Usage, &cli.Misuse{Err: err}
 		}
-		o, end, err := c.filterOptions()
+		o, end, err := c.filterOptions(false)
 		if err != nil {
 			return cli.Usage, err
 		}
@@ -176,7 +176,7 @@ func modulesCommand(fs *cli.Flags) cli.Run {
 		if err := c.check(); err != nil {
 			return cli.Usage, &cli.Misuse{Err: err}
 		}
-		o, end, err := c.filterOptions()
+		o, end, err := c.filterOptions(false)
 		if err != nil {
 			return cli.Usage, err
 		}
