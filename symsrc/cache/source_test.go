@@ -53,6 +53,7 @@ func TestColdAndWarm(t *testing.T) {
 }
 
 func TestPrefetch(t *testing.T) {
+	unhurried(t)
 	dir := tempDir(t)
 	warm(t, dir, many)
 	e := &engine{gone: true}
