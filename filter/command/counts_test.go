@@ -59,21 +59,7 @@ type counting struct {
 	more             []string // flags
 }
 
-// said returns what the program writes to standard output and to standard error. Its status does not matter.
-func (c *counting) said(args ...string) (out, errs string) {
-	c.t.Helper()
-	out, errs, _ = c.run(args...)
-	return out, errs
-}
-
-// fails reports whether --fail-unresolved fails a run.
-func (c *counting) fails(log string) bool {
-	c.t.Helper()
-	_, _, status := c.run("--fail-unresolved", log)
-	return status == 3
-}
-
-// run runs the program.
+// run returns what the program writes to standard output and to standard error, and its status.
 func (c *counting) run(args ...string) (out, errs string, status int) {
 	c.t.Helper()
 	args = append(args, c.more...)
@@ -87,10 +73,10 @@ func (c *counting) run(args ...string) (out, errs string, status int) {
 	return o.String(), e.String(), cmd.ProcessState.ExitCode()
 }
 
-// stream counts the frames of the objects of JSON.
-func (c *counting) stream(log string) outcomes {
+// stream counts the frames of the objects of JSON. It returns the summary, too, and whether --fail-unresolved fails the run.
+func (c *counting) stream(log string) (outcomes, string, bool) {
 	c.t.Helper()
-	out, _ := c.said("--json", "--only-stacks", log)
+	out, summary, status := c.run("--json", "--only-stacks", "--summary=always", "--fail-unresolved", log)
 	all := outcomes{}
 	for line := range strings.Lines(out) {
 		var l struct {
@@ -105,7 +91,7 @@ func (c *counting) stream(log string) outcomes {
 			}
 		}
 	}
-	return all
+	return all, summary, status == 3
 }
 
 var (
@@ -224,16 +210,16 @@ func (c *counting) whole(name, dir string, want outcomes) {
 func (c *counting) sample(name string) outcomes {
 	c.t.Helper()
 	log, dir := filepath.Join(c.in, name), filepath.Join(c.out, "stream")
-	want := c.stream(log)
+	want, alone, fails := c.stream(log)
 	unnamed := want.unnamed()
-	_, text := c.said("--summary=always", "--report", dir, log)
+	_, text, _ := c.run("--summary=always", "--report", dir, log)
 	if frames, got := c.summary(text); !maps.Equal(got, unnamed) || len(got) > 0 && frames != want.sum() {
 		c.t.Errorf("%s: the summary has %d frames, %v without a name, the stream %v\n%s", name, frames, got, want, text)
 	}
-	if got := c.fails(log); got != (unnamed.sum() > 0) {
-		c.t.Errorf("%s: --fail-unresolved fails: %v, and the stream has %v", name, got, want)
+	if fails != (unnamed.sum() > 0) {
+		c.t.Errorf("%s: --fail-unresolved fails: %v, and the stream has %v", name, fails, want)
 	}
-	if _, alone := c.said("--summary=always", log); alone != text {
+	if alone != text {
 		c.t.Errorf("%s: without a report the summary is\n%swith one\n%s", name, alone, text)
 	}
 	frames, failed := c.tables(dir)
@@ -241,7 +227,7 @@ func (c *counting) sample(name string) outcomes {
 		c.t.Errorf("%s: the tables have %d frames, %v without a name, the stream %v", name, frames["-"], failed["-"], want)
 	}
 	c.whole(name, dir, want)
-	text, _ = c.said("doctor", log)
+	text, _, _ = c.run("doctor", log)
 	head := numbers(doctorHead.FindStringSubmatch(text))
 	words := outcomes{}
 	if m := doctorWords.FindStringSubmatch(text); m != nil {
@@ -257,7 +243,7 @@ func (c *counting) sample(name string) outcomes {
 func (c *counting) tree(streams map[string]outcomes) {
 	c.t.Helper()
 	dir := filepath.Join(c.out, "tree")
-	c.said("tree", c.in, "--output", dir)
+	c.run("tree", c.in, "--output", dir)
 	frames, failed := c.tables(dir)
 	all := outcomes{}
 	for name, want := range streams {

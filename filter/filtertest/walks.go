@@ -354,9 +354,11 @@ func Report(title string, of map[string]Tally) (table string, all Tally) {
 // Log returns what the emitter writes.
 func (p *Page) Log() string { return strings.Join(p.lines, "\n") + "\n" }
 
-// Count compares what the filter makes of a page, as JSON, with the truth. Each wrong frame is an error of the test.
+// Count compares what the filter makes of a page, as JSON, with the truth. Each wrong frame is an error of the test. The first object is
+// of the page's first line, which need not be the log's.
 func (p *Page) Count(t *testing.T, name, output string) (n Tally) {
 	t.Helper()
+	before := -1
 	functions := map[int]place{}
 	why := map[int]string{}
 	for line := range strings.Lines(output) {
@@ -373,7 +375,10 @@ func (p *Page) Count(t *testing.T, name, output string) (n Tally) {
 		if err := json.Unmarshal([]byte(line), &l); err != nil {
 			t.Fatal(err)
 		}
-		if len(l.Frames) == 0 {
+		if before < 0 {
+			before = l.Line - 1
+		}
+		if l.Line -= before; len(l.Frames) == 0 {
 			continue
 		}
 		why[l.Line] = l.Frames[0].Reason
