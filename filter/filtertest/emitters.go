@@ -242,6 +242,29 @@ var Emitters = []Emitter{
 		}
 		unrealFrame(p, i, f)
 	})},
+	// Crystal, src/exception/call_stack/libunwind.cr: dladdr's function, and its file.
+	{Name: "Crystal", maps: true, each: eachIn(func(p *Page, _ int, f walkedFrame) {
+		if name, off := p.w.symbolAt(f); name != "" {
+			p.frame(f, "[%#x] %s +%d in %s", f.pc, name, off, f.in.path)
+			return
+		}
+		p.frame(f, "[%#x] ???", f.pc)
+	})},
+	{Name: "Crystal before 1.2", maps: true, each: func(p *Page, _ int, f walkedFrame) {
+		if name, off := p.w.symbolAt(f); name != "" {
+			p.frame(f, "[%#x] %s +%d", f.pc, name, off)
+			return
+		}
+		p.frame(f, "[%#x] ???", f.pc)
+	}},
+	// g3log, src/crashhandler_unix.cpp: glibc's frames, taken apart.
+	{Name: "g3log", each: eachIn(func(p *Page, i int, f walkedFrame) {
+		if name, off := nameOrOffset(p, f); name != "" {
+			p.frame(f, "\tstack dump [%d]  %s : %s+%#x [%#x]", i+1, f.in.path, name, off, f.pc)
+		} else {
+			p.frame(f, "\tstack dump [%d]  %s+%#x [%#x]", i+1, f.in.path, off, f.pc)
+		}
+	})},
 	// Zig, lib/std/debug.zig, and Julia, src/stackwalk.c.
 	{Name: "Zig", interrupted: true, maps: true, each: func(p *Page, _ int, f walkedFrame) { p.frame(f, "???:?:?: %#x in ??? (???)", f.pc-f.moved()) }},
 	{Name: "Julia", interrupted: true, maps: true, each: func(p *Page, _ int, f walkedFrame) {

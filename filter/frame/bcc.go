@@ -23,6 +23,9 @@ func readBCC(s *Search, line []byte, plus, from int, f *Frame) bool {
 	limit := s.textEnd(line[:min(len(line), e+maxModule)], e)
 	shut := bytes.IndexByte(line[e:limit], ']')
 	mod := span(e+len(" ["), e+shut)
+	if _, hex, ok := scan.Address(line, mod.Start); ok && hex == mod.End { // an address, in the formats of others
+		return false
+	}
 	if shut < 0 || mod.Empty() || string(mod.Of(line)) == "kernel" || bytes.IndexByte(mod.Of(line), ' ') >= 0 || mod.End+1 != limit && !scan.Has(line, mod.End+1, inAnswer) {
 		return false
 	}

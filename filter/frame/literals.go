@@ -164,8 +164,8 @@ func endsDistance(line []byte, at int) bool {
 		(!bytes.Contains(line[:at], soSuffix) || bytes.IndexByte(line[:at], '`') > 0) // the latter are of lldb
 }
 
-// endsBracket reports whether `[0x…` is closed, and stands where a frame has it: at the end of the line, before this filter's answer, or after
-// what a frame has before it.
+// endsBracket reports whether `[0x…` is closed, and stands where a frame has it: at the end of the line, before this filter's answer, after
+// what a frame has before it, or before a function and its distance.
 func endsBracket(line []byte, at int) bool {
 	end := scan.HexEnd(line, at+len("[0x"))
 	switch {
@@ -174,7 +174,17 @@ func endsBracket(line []byte, at int) bool {
 	case line[end] != ']':
 		return false
 	}
-	return mayEnd(line, end+1) || scan.Has(line, end+1, noPlace) || at > 0 && (line[at-1] == ')' || line[at-1] == '"') || scan.EndsWith(line, 0, at, ") ") || scan.EndsWith(line, 0, at, `" `)
+	return mayEnd(line, end+1) || scan.Has(line, end+1, noPlace) || at > 0 && (line[at-1] == ')' || line[at-1] == '"') || scan.EndsWith(line, 0, at, ") ") || scan.EndsWith(line, 0, at, `" `) ||
+		scan.Has(line, end, "] ") && (at == 0 || scan.IsSpace(line[at-1])) && statesDistance(line[end:min(len(line), end+maxCrystal)])
+}
+
+// maxCrystal is how far a line is searched for the distance in a function of Crystal. A longer name is read where frames are without it.
+const maxCrystal = 1 << 10
+
+// statesDistance reports whether ` +N` stands in a text.
+func statesDistance(text []byte) bool {
+	i := bytes.Index(text, []byte(" +"))
+	return i >= 0 && i+len(" +") < len(text) && scan.IsDigit(text[i+len(" +")])
 }
 
 // followsModule reports whether a key of a module stands before an offset.
