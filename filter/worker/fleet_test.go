@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -85,9 +86,11 @@ func (f *fleet) want(t testing.TB) []string {
 		if len(f.expect) > i {
 			continue
 		}
-		cmd := command(t, symbolFlags...)
-		cmd.Stdin = strings.NewReader(strings.Join(f.logs[i], ""))
-		out, err := cmd.Output()
+		log := filepath.Join(t.TempDir(), "log") // whose symbols are waited for: those of a pipe may come late
+		if err := os.WriteFile(log, []byte(strings.Join(f.logs[i], "")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, err := command(t, append(symbolFlags[:len(symbolFlags):len(symbolFlags)], log)...).Output()
 		if err != nil {
 			t.Fatal(err)
 		}
