@@ -324,7 +324,7 @@ func (s *Search) scriptFrom(line []byte, low, start, at int, f *Frame) bool {
 	}
 	if scan.EndsWith(line, low, before, "at ") && (before-len("at ") == low || startsWord(line, before-len("at "))) {
 		f.Whole, f.Module = span(before-len("at "), f.Off.End), span(start, start)
-		if sign := bytes.IndexByte(line[start:at], '@'); sign > 0 && bytes.IndexAny(line[start:start+sign], `/\:`) < 0 { // as Sentry's tools convert them
+		if sign := bytes.IndexByte(line[start:at], '@'); sign > 0 && !bytes.ContainsAny(line[start:start+sign], `/\:`) { // as Sentry's tools convert them
 			f.Func, f.Module = span(start, start+sign), span(start+sign+1, start+sign+1)
 		}
 		return true
