@@ -80,7 +80,7 @@ func plainLines(t *testing.T) (lines [][]byte, size int) {
 
 // TestTriggers holds that no literal alone has its line read, but those that mean something whatever stands around them.
 func TestTriggers(t *testing.T) {
-	alone := []string{"*** *** ***", "==Process memory map follows", "Native frames: (J=", `"module_offset":`, "js\x1b["}
+	alone := []string{"*** *** ***", "==Process memory map follows", "Native frames: (J=", `"module_offset":`, "js\x1b[", "js:\x1b["}
 	search := match.NewScan(filter.Literals, match.Always)
 	for _, l := range filter.Literals {
 		if l.When&match.Always == 0 {

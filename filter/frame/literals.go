@@ -58,14 +58,18 @@ var (
 	scriptPlace   = match.Literal{Text: "js:", After: match.Digit, When: match.Always, Fits: func(line []byte, at int) bool { return endsPlaceOrExcerpt(line, at+len("js")) }}
 	// coloredPlace is the same where Deno has colors in it, which it writes to pipes, too.
 	coloredPlace = match.Literal{Text: "js\x1b[", When: match.Always}
-	bundlePlace  = match.Literal{Text: "bundle:", After: match.Digit, When: match.Always, Fits: func(line []byte, at int) bool { return endsPlace(line, at+len("bundle")) }}
-	hermesPlace  = match.Literal{Text: ".hbc:", After: match.Digit, When: match.Always, Fits: func(line []byte, at int) bool { return endsPlace(line, at+len(".hbc")) }}
+	// coloredLine is the same where Vitest has colors behind the colon.
+	coloredLine = match.Literal{Text: "js:\x1b[", When: match.Always}
+	bundlePlace = match.Literal{Text: "bundle:", After: match.Digit, When: match.Always, Fits: func(line []byte, at int) bool { return endsPlace(line, at+len("bundle")) }}
+	hermesPlace = match.Literal{Text: ".hbc:", After: match.Digit, When: match.Always, Fits: func(line []byte, at int) bool { return endsPlace(line, at+len(".hbc")) }}
 	// askedBundle and askedApple end the path of a bundle of Metro's server, and bareBegin is before a place in one that has no name.
 	askedBundle   = match.Literal{Text: "bundle?", When: match.Always, Fits: endsAsked}
 	askedScript   = match.Literal{Text: "js?", When: match.Always, Fits: endsAsked}
 	askedApple    = match.Literal{Text: "bundle//", When: match.Always, Fits: endsAsked}
 	bareBegin     = match.Literal{Text: "@1:", After: match.Digit, When: match.Always, Fits: endsBare}
 	consolePlaced = match.Literal{Text: consoleWord, After: match.Digit, When: match.Always, Fits: endsConsole}
+	wordedPlace   = match.Literal{Text: wordedFrame, After: match.Digit, When: match.Always}
+	errorPlace    = match.Literal{Text: wordedError, After: match.Digit, When: match.Always}
 	// sentryPlace, protocolPlace and nativePlace are keys of objects that are frames of scripts.
 	sentryPlace   = match.Literal{Text: sentryColumn, When: match.Always, Fits: statesPlaceInScript(sentryColumn)}
 	protocolPlace = match.Literal{Text: protocolColumn, When: match.Always, Fits: statesPlaceInScript(protocolColumn)}

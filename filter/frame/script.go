@@ -14,11 +14,16 @@ import (
 //	    at new K (file:///srv/app/dist/o.mjs:2:16)
 //	    at https://example.com/assets/app-1a2b3c.js:1:5512
 //	    at inner (address at index.android.bundle:1:237392)  Hermes: the column is an offset of the byte code, which counts from 0
+//	  at total(app:///main.jsbundle:1:237)                   Sentry's text
+//	total(file:///var/containers/A.app/app/bundle.js:1:237)  NativeScript on Darwin, alone on its line
+//	Uncaught SyntaxError: x (at app.js:1:237)                Chrome, of an error without a stack
 //	    at .inner(address at index.android.bundle:1:2)       Firebase Crashlytics for React Native, which makes frames of Java of them
 //	1  ???   0x0 total + 1066 (main.jsbundle:1066:119:1066)  and on Darwin
 //	total@http://localhost:8081/index.bundle:1234:56         JavaScriptCore and SpiderMonkey
 //	@/srv/app/dist/app.js:3:1                                the same without a function
 //	 ❯ Cart.total dist/app.js:1:237                          Vitest
+//	  › Cart.total (dist/app.js:1:237)                       AVA before version 4
+//	at: 'total (/srv/app/dist/app.js:1:237)'                 strings that are nothing but that
 //	total@1:557290                                           React Native: the bundle has no name, and the column counts from 0
 //	    shop.Cart.total (/srv/app/dist/app.js:1:237)         node --test and Safari, alone on their lines
 //	    /srv/app/dist/app.js:1:237                           the same without a function
@@ -128,15 +133,19 @@ func (s *Search) scriptCall(line []byte, low, end int, f *Frame) bool {
 	if open < low || open == low && open > s.begin {
 		return false
 	}
-	word, start := s.lastAt(line, low, open-1)
-	if open > low && line[open-1] != ' ' {
-		if word < low || start+1 >= open || line[start] != '.' {
-			return false
-		}
-		f.call(line, word, span(start+1, open), open, end)
+	if scan.Has(line, open+1, "at ") { // Chrome, behind the message of an error without a stack
+		f.Whole, f.Module = span(open+1, end), span(open+1+len("at "), open+1+len("at "))
 		return true
 	}
+	word, start := s.lastAt(line, low, open-1)
+	if open > low && line[open-1] != ' ' {
+		return s.joinedCall(line, low, word, start, open, end, f)
+	}
 	if word < low {
+		if begin := s.quoteBegin(line, low, open, end+1); begin < open-1 && begin > low && isCall(line[begin:open-1]) {
+			f.call(line, begin, span(begin, open-1), open, end)
+			return true
+		}
 		if f.crashlytics(line, low, open, end) {
 			return true
 		}
@@ -150,16 +159,60 @@ func (s *Search) scriptCall(line []byte, low, end int, f *Frame) bool {
 		}
 		start = word
 	}
+	if start = afterKind(line, start); start >= open-1 {
+		return false
+	}
+	f.call(line, word, span(start, open-1), open, end)
+	return true
+}
+
+// afterKind returns where the name of a function begins that V8 says more about at line[start:].
+func afterKind(line []byte, start int) int {
 	for _, kind := range [...]string{"async ", "new "} {
 		if scan.Has(line, start, kind) {
 			start += len(kind)
 		}
 	}
-	if start >= open-1 {
+	return start
+}
+
+// joinedCall reads `at NAME(PLACE)`, where Crashlytics has a dot before the name, and `NAME(PLACE)` of a path or URL, alone on its line; the
+// parentheses are line[open] and line[end], and `at` stands at line[word] if that is in the line.
+func (s *Search) joinedCall(line []byte, low, word, start, open, end int, f *Frame) bool {
+	if word < low {
+		place := line[open+1 : end]
+		if word = s.lineBegin(line, low, open); word >= open || !endsLineOrText(line, end+1) || !isPath(place) && !startsURL(place) || !isCall(line[word:open]) {
+			return false
+		}
+		start = word
+	}
+	if start = afterKind(line, start); scan.Has(line, start, ".") && !scan.Has(line, start, "./") {
+		start++
+	}
+	if name := beforeAlias(line[start:max(start, open)]); len(name) == 0 || name[len(name)-1] == '.' || bytes.ContainsAny(name, " \t\"'()=,;") {
 		return false
 	}
-	f.call(line, word, span(start, open-1), open, end)
+	f.call(line, word, span(start, open), open, end)
 	return true
+}
+
+// beforeAlias returns a name without the `[as b]` that V8 has behind some.
+func beforeAlias(name []byte) []byte {
+	if i := bytes.Index(name, []byte(" [as ")); i > 0 && name[len(name)-1] == ']' {
+		return name[:i]
+	}
+	return name
+}
+
+// quoteBegin returns where the string begins that goes on at line[at] and whose quote closes at line[end], and end where there is none.
+func (s *Search) quoteBegin(line []byte, low, at, end int) int {
+	if end >= len(line) || line[end] != '"' && line[end] != '\'' {
+		return end
+	}
+	if i := s.lastIndexByte(line[low:at], line[end]); i >= 0 {
+		return low + i + 1
+	}
+	return end
 }
 
 // lineAgain returns where a place ends whose column ends at line[end:], and that may have its line again behind that, in parentheses.
@@ -203,7 +256,7 @@ func (s *Search) lastAt(line []byte, low, end int) (word, start int) {
 			break
 		}
 		word, start = low+i, low+i+len(javaAt)
-		if (i == 0 || startsWord(line, word)) && !scan.Has(line, start, "[as ") {
+		if (i == 0 || startsWord(line, word) || line[word-1] == '\'' || line[word-1] == '"') && !scan.Has(line, start, "[as ") {
 			return word, start
 		}
 		end = word + 1
@@ -217,8 +270,15 @@ func (s *Search) lineBegin(line []byte, low, at int) int {
 	if i := s.lastIndex(line[begin:max(begin, at)], escapedBreak); i >= 0 {
 		begin += i + len(escapedBreak)
 	}
-	return scan.Spaces(line, begin)
+	begin = scan.Spaces(line, begin)
+	if scan.Has(line, begin, avaMark) {
+		begin += len(avaMark)
+	}
+	return begin
 }
+
+// avaMark begins a frame of AVA's before version 4.
+const avaMark = "› "
 
 var escapedBreak = []byte(`\n`)
 
@@ -230,9 +290,7 @@ func isCall(text []byte) bool {
 	for _, kind := range [...]string{"async ", "new "} {
 		text = bytes.TrimPrefix(text, []byte(kind))
 	}
-	if i := bytes.Index(text, []byte(" [as ")); i > 0 && text[len(text)-1] == ']' {
-		text = text[:i]
-	}
+	text = beforeAlias(text)
 	for _, c := range text {
 		if c|0x20 < 'a' && c != '_' && c != '$' && c != '.' && c != '#' && c != '<' && c != '>' && c-'0' > 9 || c|0x20 > 'z' && c < 0x80 {
 			return false
@@ -245,7 +303,7 @@ func isCall(text []byte) bool {
 // an n are a line break in some logs, and part of a path on Windows.
 func (s *Search) scriptWord(line []byte, low, at int, f *Frame) bool {
 	start := at
-	for start > low && !scan.IsSpace(line[start-1]) && line[start-1] != '"' && line[start-1] != '(' && s.spend(1) {
+	for start > low && !scan.IsSpace(line[start-1]) && line[start-1] != '"' && line[start-1] != '(' && (line[start-1] != '\'' || !scan.Has(line, f.Off.End, "'")) && s.spend(1) {
 		start--
 	}
 	if bytes.HasPrefix(line[start:at], escapedBreak) {
@@ -266,7 +324,14 @@ func (s *Search) scriptFrom(line []byte, low, start, at int, f *Frame) bool {
 	}
 	if scan.EndsWith(line, low, before, "at ") && (before-len("at ") == low || startsWord(line, before-len("at "))) {
 		f.Whole, f.Module = span(before-len("at "), f.Off.End), span(start, start)
+		if sign := bytes.IndexByte(line[start:at], '@'); sign > 0 && !bytes.ContainsAny(line[start:start+sign], `/\:`) { // as Sentry's tools convert them
+			f.Func, f.Module = span(start, start+sign), span(start+sign+1, start+sign+1)
+		}
 		return true
+	}
+	if path := s.spacedPath(line, low, start, at); path < start {
+		f.Whole, f.Module = span(s.lineBegin(line, low, start), f.Off.End), span(path, path)
+		return endsLineOrText(line, f.Off.End)
 	}
 	if s.vitest(line, low, start, f) {
 		return true
@@ -289,10 +354,17 @@ func (s *Search) scriptFrom(line []byte, low, start, at int, f *Frame) bool {
 		f.Whole, f.Module = span(start, f.Off.End), span(start, start)
 		return true
 	}
+	if start > low && s.quoteBegin(line, low, at, f.Off.End) == start && (isPath(line[start:at]) || startsURL(line[start:at])) {
+		f.Whole, f.Module = span(start, f.Off.End), span(start, start)
+		return true
+	}
 	sign := bytes.IndexByte(line[start:at], '@')
 	if sign < 0 {
 		// A URL at the end is a place whatever stands before it: the function, in a trace of Firefox's console, or a message.
 		f.Whole, f.Module = span(start, f.Off.End), span(start, start)
+		if name := s.lineBegin(line, low, start); name > max(low, s.begin) && name < start-1 && isCall(line[name:start-1]) {
+			f.Whole.Start, f.Func = name, span(name, start-1)
+		}
 		return startsURL(line[start:at]) && endsLineOrText(line, f.Off.End)
 	}
 	module := start + sign + 1
@@ -304,6 +376,28 @@ func (s *Search) scriptFrom(line []byte, low, start, at int, f *Frame) bool {
 		f.Func = span(start, start+sign)
 	}
 	return true
+}
+
+// spacedPath returns where the path of `at PATH:LINE:COLUMN` begins that has spaces, whose last word is line[start:at], and start where there is
+// none. That is alone on its line.
+func (s *Search) spacedPath(line []byte, low, start, at int) int {
+	path := s.lineBegin(line, low, start)
+	if !scan.Has(line, path, "at ") {
+		return start
+	}
+	path += len("at ")
+	if scan.Has(line, path, "async ") {
+		path += len("async ")
+	}
+	if path >= start || !isPath(line[path:start]) || scan.Has(line, path, "file:") {
+		return start
+	}
+	for i := path + len("C:"); i < start && s.spend(1); i++ {
+		if line[i] == ':' || line[i] == '@' || line[i] == ' ' && (line[i+1] == '/' || line[i+1] == '(' && bytes.IndexByte(line[i:at], ')') < 0) {
+			return start
+		}
+	}
+	return path
 }
 
 // startsURL reports whether a word begins with the scheme of a URL.
@@ -438,6 +532,60 @@ func endsInTag(line []byte, at int) bool {
 	return scan.Has(line, at, "  (") && bytes.HasSuffix(bytes.TrimRight(line[at:min(len(line), at+maxModule)], " \r\n"), []byte(")"))
 }
 
+// The ends of a script's name and what is before its line, in what NativeScript for Android writes of a frame and of an error.
+const (
+	wordedFrame = "js', line: "
+	wordedError = "js, line: "
+)
+
+// readWordedFrame reads `Frame: function:'NAME', file:'URL', line: 1, column: 2` (GetErrorStackTrace in its NativeScriptException.cpp); wordedFrame
+// stands at line[at:].
+func readWordedFrame(s *Search, line []byte, at, from int, f *Frame) bool {
+	const word, file = "Frame: function:'", "', file:"
+	open, ok := s.worded(line, at, len(wordedFrame), from, file+"'", f)
+	if !ok || f.Offset&(1<<32-1) == 0 {
+		return false
+	}
+	name := open - len(file)
+	low := max(from, at-maxModule)
+	i := low + s.lastIndex(line[low:name], []byte(word))
+	if i < low {
+		return false
+	}
+	f.Offset--
+	f.Whole.Start, f.Func = i, span(i+len(word), name)
+	return true
+}
+
+// readWordedError reads `File: "URL, line: 1, column: 1`, whose column counts from 0 (GetErrorMessage in the same file); wordedError stands at
+// line[at:].
+func readWordedError(s *Search, line []byte, at, from int, f *Frame) bool {
+	_, ok := s.worded(line, at, len(wordedError), from, `File: "`, f)
+	return ok
+}
+
+// worded reads the place that such a text of n bytes at line[at:] is part of, with a column as the log has it. What stands before the script ends in a
+// quote, at line[open].
+func (s *Search) worded(line []byte, at, n, from int, before string, f *Frame) (open int, ok bool) {
+	const next = ", column: "
+	row, e, ok := scan.Decimal(line, at+n)
+	if !ok || !scan.Has(line, e, next) {
+		return 0, false
+	}
+	column, end, ok := scan.Decimal(line, e+len(next))
+	if !ok || row == 0 || row >= 1<<31 || column >= 1<<31 {
+		return 0, false
+	}
+	low := max(from, at-maxModule)
+	open = low + s.lastIndexByte(line[low:at], before[len(before)-1])
+	if open < low || !scan.EndsWith(line, low, open+1, before) {
+		return 0, false
+	}
+	*f = Frame{Family: scripts, Shape: Fields, Space: symsrc.InScript, Convention: Exact, Off: span(at+n, end), Whole: span(open+1-len(before), end),
+		Module: span(open+1, at+len("js")), Source: span(open, end), Offset: (row-1)<<32 | column}
+	return open, true
+}
+
 // consoleWord ends the URL of a script before the place that chromedriver has after it.
 const consoleWord = "js "
 
@@ -488,8 +636,11 @@ func startsWord(line []byte, i int) bool {
 
 // scriptEnds reports whether a place may end at line[end:].
 func scriptEnds(line []byte, end int) bool {
-	return scan.WordEnd(line, end) || line[end] == '"' || line[end] == ',' || line[end] == '<'
+	return scan.WordEnd(line, end) || line[end] == '"' || line[end] == '\'' || line[end] == ',' || line[end] == '<' || scan.Has(line, end, escapedLF)
 }
+
+// escapedLF is a line break in a message to GitHub's runner.
+const escapedLF = "%0A"
 
 // endsPlace reports whether `:LINE:COLUMN` stands at the place, whose colon is the last byte of the literal.
 func endsPlace(line []byte, colon int) bool {
