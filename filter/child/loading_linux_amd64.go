@@ -13,10 +13,15 @@ import (
 )
 
 // Where the kernel permits no records, the command is traced, but only until its dynamic linker has loaded the libraries that it needs: see
-// ptrace(2). It stops at its system calls, and is let go at the first one that is not the linker's own. That of glibc has calls in
-// its own code, so this is a call of a library that is initialized, or of the program. That of musl is the C library as well: there it is the first
-// call that linkers do not make. In either case the command has not written, forked, or executed anything, and has no threads. It may
-// trace and be traced from then on, as debuggers and LeakSanitizer do. What it executes and what it forks is not traced.
+// ptrace(2). It stops at its system calls, and is let go at the first one that is not the linker's own:
+//
+//   - that of glibc has calls in its own code, so a call from elsewhere is that of a library that is initialized, or of the program;
+//   - that of musl is the C library as well: what it was called to return to, which is below the stack that the kernel has made, is
+//     another thing when the program begins;
+//   - and wherever it comes from, it is let go before any call that linkers do not make.
+//
+// So the command has not written, forked or executed anything, and has no threads. It may trace and be traced from then on, as debuggers and
+// LeakSanitizer do. What it executes and what it forks is not traced.
 //
 // A breakpoint would not do: processors of many virtual machines stop at none of their debug registers, and an instruction that traps could stay in the
 // memory of a process that the command forks.
@@ -92,18 +97,26 @@ func traceLoading(pid int, loaded func()) {
 // 0 for none. ok is false if it has ended.
 func runLoading(pid int) (signal syscall.Signal, ok bool) {
 	linker := linkerCode(pid)
-	if len(linker) == 0 || unix.PtraceSetOptions(pid, unix.PTRACE_O_TRACESYSGOOD) != nil {
+	var regs unix.PtraceRegs
+	if len(linker) == 0 || unix.PtraceGetRegs(pid, &regs) != nil || unix.PtraceSetOptions(pid, unix.PTRACE_O_TRACESYSGOOD) != nil {
 		return 0, true
 	}
-	for range maxLoading {
+	caller := uintptr(regs.Rsp) - 8 // where the first call of the linker's or the program's beginning returns to: both begin with that stack
+	var linkers, now [8]byte
+	for i := range maxLoading {
 		if unix.PtraceSyscall(pid, 0) != nil {
 			return 0, true
 		}
 		if signal, ok = nextStop(pid); !ok || signal != syscallStop {
 			return signal, ok
 		}
-		var regs unix.PtraceRegs
-		if unix.PtraceGetRegs(pid, &regs) != nil || !slices.Contains(linkerCalls, regs.Orig_rax) ||
+		if _, err := unix.PtracePeekData(pid, caller, now[:]); err != nil {
+			break
+		}
+		if i == 0 {
+			linkers = now
+		}
+		if now != linkers || unix.PtraceGetRegs(pid, &regs) != nil || !slices.Contains(linkerCalls, regs.Orig_rax) ||
 			!slices.ContainsFunc(linker, func(m mapping) bool { return m.start <= regs.Rip && regs.Rip <= m.end }) {
 			break
 		}
