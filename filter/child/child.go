@@ -10,6 +10,7 @@
 //	terminal_*.go the terminal of a command that has a session of its own
 //	linger.go     the wait for processes that the command has left with its output
 //	maps.go       memory maps of the command and its descendants
+//	record_*.go, loading_*.go  the kernel's records, and tracing where these are not permitted
 //	evidence_*.go, mapped_*.go  which mappings identify a file by the address alone, and which processes hold the output
 package child
 

@@ -66,9 +66,6 @@ func TestMaps(t *testing.T) {
 
 // TestReadAhead kills a command before its maps were asked for.
 func TestReadAhead(t *testing.T) {
-	if stopsAtNoBreakpoint(t) {
-		t.Skip("the processor stops at no breakpoint here, as in some virtual machines: the command is traced to its end")
-	}
 	in, stop, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -401,21 +398,4 @@ func TestSameInode(t *testing.T) {
 	if f.forgetChanged([]mapping{m}); f.of(m) != nil {
 		t.Error("a file that is gone is known")
 	}
-}
-
-// stopsAtNoBreakpoint reports whether a program that is traced to its entry point goes to its end.
-func stopsAtNoBreakpoint(t *testing.T) bool {
-	runtime.LockOSThread() // by which alone it can be traced
-	defer runtime.UnlockOSThread()
-	cmd := exec.Command("true")
-	if !setTraced(cmd, true) {
-		return false
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	reached := false
-	traceToEntry(cmd.Process.Pid, func() { reached = true })
-	_ = cmd.Wait()
-	return !reached
 }

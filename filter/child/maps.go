@@ -106,7 +106,7 @@ func (m *Maps) start(run func(traced bool) (pid int, is bool, err error)) (stop 
 		m.mu.Unlock()
 		started <- err
 		if traced && err == nil {
-			traceToEntry(pid, func() {
+			traceLoading(pid, func() {
 				m.mu.Lock()
 				m.read(pid)
 				m.mu.Unlock()

@@ -7,4 +7,4 @@ import "os/exec"
 // setTraced does nothing on this system.
 func setTraced(*exec.Cmd, bool) bool { return false }
 
-func traceToEntry(int, func()) {}
+func traceLoading(int, func()) {}
