@@ -141,7 +141,7 @@ func (s *Search) fault(line []byte, at, from int, f *Frame) bool {
 	s.spendFast(limit - at)
 	for i := at; s.spend(1); {
 		n := bytes.Index(line[i:limit], inWord)
-		if n < 0 {
+		if n < 0 || bytes.IndexByte(line[i+n:limit], '[') < 0 { // no mapping follows any of these words
 			return false
 		}
 		i += n + len(inWord)

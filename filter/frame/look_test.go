@@ -74,6 +74,16 @@ func TestAskedColons(t *testing.T) {
 	}
 }
 
+// TestNoMapping holds that the words before a mapping of a fault are not tried one after the other where no mapping follows any of them.
+func TestNoMapping(t *testing.T) {
+	for _, text := range []string{"epc = 77f4a3c4 in ", "segfault at 0 ip 77f4a3c4 in "} {
+		const times = 100
+		if n, _ := looked(bytes.Repeat([]byte(text), times)); n > times*(maxFault>>4+4) {
+			t.Errorf("%d bytes were looked at for each %q", n/times, text)
+		}
+	}
+}
+
 // TestNoDigit holds that no format is asked about a prefix of numbers without a number.
 func TestNoDigit(t *testing.T) {
 	asked := 0

@@ -24,8 +24,6 @@ type Java struct {
 	insist bool
 	// refuted is set once a frame has contradicted a map.
 	refuted bool
-	// open is how many traces are open.
-	open int
 	// looked is set once something had the places searched.
 	looked bool
 	// known remembers what Knows has returned since then, and every what knowsEvery has.
@@ -167,16 +165,16 @@ func (j *Java) refuting(p *Process, maps []*javamap.Map) string {
 func (j *Java) opens(t *javaTrace, open bool) {
 	switch {
 	case open && !t.open:
-		j.open++
+		j.processes.open++
 	case !open && t.open:
-		j.open--
+		j.processes.open--
 	}
 	t.open = open
 }
 
 // Settled reports whether maps are known, and no frame depends on what was before it: then one of a class that no map has means nothing.
 func (j *Java) Settled() bool {
-	return j.open == 0 && (j.looked || !j.maps.MayFind()) && j.knowsEvery()
+	return j.processes.open == 0 && (j.looked || !j.maps.MayFind()) && j.knowsEvery()
 }
 
 // knowsEvery reports whether Knows returns true for every exception that means something: none of the maps says what is below any exception, and
@@ -208,7 +206,7 @@ func (j *Java) Means(ctx context.Context, class, source []byte) bool {
 }
 
 // Plain reports whether every frame of Java is read with the same maps, and none depends on what was before it.
-func (j *Java) Plain() bool { return j.open == 0 && !j.refuted && len(j.maps.Named()) > 0 }
+func (j *Java) Plain() bool { return j.processes.open == 0 && !j.refuted && len(j.maps.Named()) > 0 }
 
 // proven returns the maps of the build that a process runs, as its frames have said. Lines that name no process may be of any.
 func (j *Java) proven(t *Thread) []*javamap.Map { return t.javaMaps }

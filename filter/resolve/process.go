@@ -161,6 +161,8 @@ type Processes struct {
 	claim   []byte
 	// Shifted is the number of threads whose stack is being renumbered.
 	Shifted int
+	// open is the number of threads whose trace of Java is open.
+	open int
 	// buildIDs is the number of build IDs of all processes.
 	buildIDs int
 	// forgotten is how often all threads were forgotten.
@@ -177,7 +179,7 @@ func newProcesses(by prefix.By) *Processes {
 // forget drops everything except the address spaces.
 func (o *Processes) forget() {
 	o.byKey, o.writers, o.threads = map[string]*Process{}, map[string]*writer{}, map[string]*Thread{}
-	o.last, o.lastKey, o.Shifted, o.buildIDs = nil, o.lastKey[:0], 0, 0
+	o.last, o.lastKey, o.Shifted, o.open, o.buildIDs = nil, o.lastKey[:0], 0, 0, 0
 	o.forgotten++
 	o.Unnamed = o.find([]byte{0}, 0) // the key of lines that name neither process nor thread
 }
