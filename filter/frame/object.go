@@ -46,7 +46,7 @@ func IsObject(text []byte) bool {
 	if !slices.ContainsFunc(objectMarks, func(mark string) bool { return bytes.Contains(text, []byte(mark)) }) {
 		return false
 	}
-	var o scan.Object
+	o := scan.Object{Nests: bytes.Contains(text, []byte(sentryColumn))}
 	var f Frame
 	return isLocation(text) || o.Read(text, 0) && (ofMongo(text, &o, &f) || ofSwift(text, &o, &f) || ofStackwalk(text, &o, &f) || ofSatyr(text, &o, &f) || ofDatadog(text, &o, &f) || ofIPS(text, &o, &f) || ofBugsnag(text, &o, &f) || ofScript(text, &o, &f))
 }

@@ -12,6 +12,7 @@ import (
 //	{"filename":"app:///main.jsbundle","function":"value","lineno":19,"colno":2507,"in_app":true}                           Sentry, Elastic APM
 //	{"functionName":"App","scriptId":"44","url":"http://localhost:3000/main.js","lineNumber":0,"columnNumber":237}          Chrome's protocol
 //	{"file":"http://localhost:3000/main.js","method":"App","lineNumber":1,"columnNumber":238}                               Bugsnag
+//	{"colno":2507,"filename":"app:\/\/\/main.jsbundle","lineno":19,"pre_context":["a();"]}                                  the same, on iOS
 //	{"methodName":"value","file":"http://localhost:8081/index.bundle?platform=ios","lineNumber":99,"column":11}             React Native
 //
 // Lines and columns of Sentry's and Bugsnag's count from 1, those of Chrome's protocol, and of WebDriver's, from 0 (CallFrame in V8's
@@ -26,31 +27,33 @@ const (
 )
 
 func readScriptObject(s *Search, line []byte, at, from int, f *Frame) bool {
+	s.object.Nests = scan.Has(line, at, sentryColumn) // only these have others in them, the source around the line and variables
+	defer func() { s.object.Nests = false }()
 	return s.readObject(line, at, from, f, ofScript)
 }
 
 // ofScript reads such a frame.
 func ofScript(line []byte, o *scan.Object, f *Frame) bool {
 	row, column := o.Get(line, "lineno"), o.Get(line, "colno")
-	file, name := o.Text(line, "abs_path"), o.Text(line, "function")
+	file, name := o.Path(line, "abs_path"), o.Text(line, "function")
 	firstRow, firstColumn := uint64(1), uint64(1)
 	switch {
 	case column != nil:
 		if !endsScript(file.Of(line)) { // of a program on the machine itself only this may be the path
-			file = o.Text(line, "filename")
+			file = o.Path(line, "filename")
 		}
 	case o.Get(line, "methodName") != nil:
 		row, column = o.Get(line, "lineNumber"), o.Get(line, "column")
-		file, name, firstColumn = o.Text(line, "file"), o.Text(line, "methodName"), 0
+		file, name, firstColumn = o.Path(line, "file"), o.Text(line, "methodName"), 0
 		if !endsBundle(file.Of(line)) { // other tools write such objects, whose columns count from 1
 			return false
 		}
 	default:
 		row, column = o.Get(line, "lineNumber"), o.Get(line, "columnNumber")
-		if file, name = o.Text(line, "url"), o.Text(line, "functionName"); !file.Empty() {
+		if file, name = o.Path(line, "url"), o.Text(line, "functionName"); !file.Empty() {
 			firstRow, firstColumn = 0, 0
-		} else if file, name = o.Text(line, "file"), o.Text(line, "method"); file.Empty() {
-			file, name = o.Text(line, "fileName"), o.Text(line, "functionName")
+		} else if file, name = o.Path(line, "file"), o.Text(line, "method"); file.Empty() {
+			file, name = o.Path(line, "fileName"), o.Text(line, "functionName")
 		}
 	}
 	if row == nil || column == nil || row.Quoted || column.Quoted || !endsScript(file.Of(line)) {

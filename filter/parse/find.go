@@ -53,6 +53,9 @@ func (p *Parser) ReadFrames(s Segment, renumbering, absolutes bool) (complete bo
 func (fr *Frame) ReadTexts(plain []byte) {
 	fr.ModuleText, fr.BuildIDText, fr.MemberText, fr.SymbolText = fr.Module.Of(plain), fr.BuildID.Of(plain), fr.Member.Of(plain), fr.Symbol.Of(plain)
 	fr.HintText = hintOf(&fr.Frame).Of(plain)
+	if fr.Shape == frame.Member {
+		fr.ModuleText = scan.UnescapePath(fr.ModuleText)
+	}
 }
 
 // Spans returns all spans of a frame.

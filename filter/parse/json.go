@@ -71,19 +71,23 @@ func jsonPieces(pieces []piece, line []byte) []piece {
 		}
 	}
 	objects := match.Look(line).Any(frame.ObjectWords)
-	open, before := begin, 0 // the innermost object, and the pieces before it
+	type begun struct{ at, before int } // an object, and how many pieces are before it
+	around := append(make([]begun, 0, maxAround), begun{begin, 0})
 	for i := next; i < end; i++ {
 		switch {
 		case isArray && line[i] != '"' && line[i] != ',' && line[i] != ' ' && i != end-1:
 			return nil
 		case line[i] == '{':
-			open, before = i, len(pieces)
-			continue
-		case line[i] == '}' && open >= 0:
-			if objects && frame.IsObject(line[open:i+1]) {
-				pieces = append(pieces[:before], piece{Span: frame.Span{Start: open, End: i + 1}, object: true})
+			if len(around) == maxAround { // the outermost one is no frame
+				around = around[:copy(around, around[1:])]
 			}
-			open = -1
+			around = append(around, begun{i, len(pieces)})
+			continue
+		case line[i] == '}' && len(around) > 0:
+			o := around[len(around)-1]
+			if around = around[:len(around)-1]; objects && frame.IsObject(line[o.at:i+1]) {
+				pieces = append(pieces[:o.before], piece{Span: frame.Span{Start: o.at, End: i + 1}, object: true})
+			}
 			continue
 		case line[i] != '"':
 			continue
@@ -115,6 +119,9 @@ func jsonPieces(pieces []piece, line []byte) []piece {
 	}
 	return pieces
 }
+
+// maxAround is how many objects around a place are told apart: a frame may hold the variables around its line.
+const maxAround = 4
 
 // stacksMember begins the line of a report in JSON (.ips) that has stacks as texts, each with escaped line breaks.
 var stacksMember = []byte(`"asiBacktraces"`)
