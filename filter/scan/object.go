@@ -118,7 +118,7 @@ func UnescapePath(text []byte) []byte {
 	}
 	plain := make([]byte, 0, len(text))
 	for i := 0; i < len(text); i++ {
-		if text[i] == '\\' {
+		if text[i] == '\\' && i+1 < len(text) {
 			i++
 		}
 		plain = append(plain, text[i])
