@@ -16,7 +16,7 @@ import (
 // Time limits of a filter that waits for the cache. After these, its own engine answers.
 const (
 	openTime  = 100 * time.Millisecond // once, while a process is started that has answers
-	stuckTime = 5 * time.Second        // without a reply, after which the process is taken to hang
+	stuckTime = 30 * time.Second       // without a reply, after which the process is taken to hang; a busy disk takes ten at times
 )
 
 // client asks the cache process.

@@ -22,27 +22,23 @@ var (
 
 // answer appends the page of each key, as blobs.
 func (s *store) answer(dst, keys []byte) ([]byte, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.db == nil {
-		return nil, errClosed
-	}
-	txn := s.db.NewTransaction(false)
-	defer txn.Discard()
-	for n := 0; len(keys) > 0; n++ {
-		key, rest, ok := cutBlob(keys)
-		if !ok || n >= askKeys {
-			return nil, errProtocol
+	err := s.view(func(txn *badger.Txn) error {
+		for n := 0; len(keys) > 0; n++ {
+			key, rest, ok := cutBlob(keys)
+			if !ok || n >= askKeys {
+				return errProtocol
+			}
+			keys = rest
+			dst = appendBlob(dst, kept(txn, key))
 		}
-		keys = rest
-		dst = appendBlob(dst, kept(txn, key))
-	}
-	return dst, nil
+		return nil
+	})
+	return dst, err
 }
 
 // kept returns the value of a key, or nil if there is none.
 func kept(txn *badger.Txn, key []byte) (value []byte) {
-	if len(key) <= len(lastKey) { // not the key of a page
+	if txn == nil || len(key) <= len(lastKey) { // not the key of a page
 		return nil
 	}
 	if item, err := txn.Get(key); err == nil {
@@ -97,7 +93,6 @@ const putPages = 256
 // full, and with errProtocol at the first invalid byte; what follows that is not stored.
 func (s *store) put(left []byte) error {
 	all, damaged := read(left)
-	var changes []change
 	written := len(left)
 	for len(all) > 0 {
 		if !roomFor(s.dirAbove(), s.reserve, written) {
@@ -106,33 +101,60 @@ func (s *store) put(left []byte) error {
 		if err := s.limit(int64(written)); err != nil {
 			return err
 		}
-		err := s.view(func(txn *badger.Txn) {
-			changes = changes[:0]
-			for n := 0; len(all) > 0 && n < putPages; n++ {
-				size := 1
-				for size < len(all) && all[size].samePage(&all[0]) {
-					size++
-				}
-				key := appendKey(nil, all[0].place, all[0].at)
-				old := kept(txn, key)
-				changes = append(changes, change{key, old, merge(key, old, all[:size])})
-				all = all[size:]
-			}
-		})
-		if err != nil {
-			return err
-		}
-		written = 0
-		for i := range changes {
-			if changes[i].changes() {
-				written += len(changes[i].value)
-			}
-		}
-		if err := s.keep(changes); err != nil {
+		var err error
+		if all, written, err = s.putSome(all); err != nil {
 			return err
 		}
 	}
 	return damaged
+}
+
+// putSome stores the first pages of the entries. It returns the rest, and how many bytes were written.
+func (s *store) putSome(all []arrival) (rest []arrival, written int, err error) {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	var changes []change
+	err = s.view(func(txn *badger.Txn) error {
+		if txn == nil {
+			return errClosed
+		}
+		for n := 0; len(all) > 0 && n < putPages; n++ {
+			size := 1
+			for size < len(all) && all[size].samePage(&all[0]) {
+				size++
+			}
+			key := appendKey(nil, all[0].place, all[0].at)
+			old := kept(txn, key)
+			changes = append(changes, change{key, old, merge(key, old, all[:size])})
+			all = all[size:]
+		}
+		return nil
+	})
+	if err == nil {
+		written, err = s.keep(changes)
+	}
+	return all, written, err
+}
+
+// change is a key, and what its value was and will be.
+type change struct{ key, old, value []byte }
+
+// keep writes what changes, whose bytes it counts, and marks all as stored. s.writing is held.
+func (s *store) keep(all []change) (written int, err error) {
+	var keys, values [][]byte
+	for i := range all {
+		if c := &all[i]; !bytes.Equal(c.old, c.value) {
+			keys, values, written = append(keys, c.key), append(values, c.value), written+len(c.value)
+		}
+	}
+	if err := write(s.db, keys, values); err != nil {
+		return 0, err
+	}
+	for i := range all {
+		s.marks.replace(all[i].key, all[i].old, all[i].value)
+	}
+	s.fresh = true
+	return written, nil
 }
 
 // merge returns a page with the old entries and the new ones, which replace those of the same queries. If a page cannot hold them, the
@@ -176,50 +198,25 @@ func merge(key, old []byte, fresh []arrival) []byte {
 	return w.appendTo(nil, key)
 }
 
-// view reads from the database.
-func (s *store) view(do func(*badger.Txn)) error {
+// view reads from the database. txn is nil while that is replaced: it has no page then. view fails with errClosed once it is closed.
+func (s *store) view(do func(txn *badger.Txn) error) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if s.db == nil {
+	switch {
+	case s.db != nil:
+	case s.closed:
 		return errClosed
+	default:
+		return do(nil)
 	}
 	txn := s.db.NewTransaction(false)
 	defer txn.Discard()
-	do(txn)
-	return nil
+	return do(txn)
 }
 
-// change is a key, and what its value was and will be.
-type change struct{ key, old, value []byte }
-
-func (c *change) changes() bool { return !bytes.Equal(c.old, c.value) }
-
-// keep writes what changes, and marks all as stored.
-func (s *store) keep(all []change) error {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.db == nil {
-		return errClosed
-	}
-	var keys, values [][]byte
-	for i := range all {
-		if all[i].changes() {
-			keys, values = append(keys, all[i].key), append(values, all[i].value)
-		}
-	}
-	if err := s.write(keys, values); err != nil {
-		return err
-	}
-	for i := range all {
-		s.marks.replace(all[i].key, all[i].old, all[i].value)
-	}
-	s.fresh = true
-	return nil
-}
-
-// write writes keys with their values. s is locked.
-func (s *store) write(keys, values [][]byte) error {
-	batch := s.db.NewWriteBatch()
+// write writes keys with their values.
+func write(db *badger.DB, keys, values [][]byte) error {
+	batch := db.NewWriteBatch()
 	defer batch.Cancel()
 	for i, key := range keys {
 		if err := batch.Set(key, values[i]); err != nil {
@@ -234,7 +231,10 @@ func (s *store) write(keys, values [][]byte) error {
 
 // entries counts the answers and the results of probes.
 func (s *store) entries() (n int64) {
-	_ = s.view(func(txn *badger.Txn) {
+	_ = s.view(func(txn *badger.Txn) error {
+		if txn == nil {
+			return nil
+		}
 		it := txn.NewIterator(badger.IteratorOptions{PrefetchValues: true, PrefetchSize: 64})
 		defer it.Close()
 		for it.Rewind(); it.Valid(); it.Next() {
@@ -242,6 +242,7 @@ func (s *store) entries() (n int64) {
 				_ = item.Value(func(value []byte) error { n += pageEntries(value); return nil })
 			}
 		}
+		return nil
 	})
 	return n
 }

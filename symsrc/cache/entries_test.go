@@ -3,10 +3,13 @@
 package cache
 
 import (
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"qss-filter/symsrc"
 )
@@ -94,5 +97,77 @@ func TestFullPage(t *testing.T) {
 		if at > 0 && at < 3 && len(entries) != int(at)+1 {
 			t.Errorf("%d answers are kept of %d that fit", len(entries), at+1)
 		}
+	}
+}
+
+// TestSlowDisk checks that a reply waits neither for what is being written nor for a database that is being replaced, which took ten
+// seconds on a busy disk: filters took the process to hang, and used no cache any more.
+func TestSlowDisk(t *testing.T) {
+	db, _, err := openStore(filepath.Join(t.TempDir(), databaseDir), 64<<20, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const here = "12345678 here"
+	key := appendKey(nil, here, 3)
+	if err := db.put(leftBy(here, "a", 3)); err != nil {
+		t.Fatal(err)
+	}
+	sv := &server{store: db}
+	hello := binary.AppendUvarint(binary.AppendUvarint(nil, protocol), LeastMax)
+	// pages returns how many pages the process replies with.
+	pages := func() int {
+		t.Helper()
+		replies := make(chan []byte)
+		go func() {
+			for _, m := range []message{{kind: helloMsg, body: hello}, {kind: statsMsg}, {kind: askMsg, body: appendBlob(nil, key)}} {
+				reply, err := sv.reply(nil, m)
+				if err != nil {
+					t.Errorf("%c: %v", m.kind, err)
+				}
+				if m.kind == askMsg {
+					replies <- reply
+				}
+			}
+		}()
+		select {
+		case reply := <-replies:
+			if value, rest, ok := cutBlob(reply); !ok || len(rest) > 0 {
+				t.Fatalf("the reply is %q", reply)
+			} else if len(value) == 0 {
+				return 0
+			}
+			return 1
+		case <-time.After(time.Minute):
+			t.Fatal("it waits for the disk")
+			return 0
+		}
+	}
+	db.writing.Lock() // as who writes does, or replaces the database
+	if n := pages(); n != 1 {
+		t.Error("a stored page is not found while others are written")
+	}
+	old := db.swap(nil, false)
+	if n := pages(); n != 0 {
+		t.Error("a database that is being replaced has a page")
+	}
+	db.swap(old, false)
+	db.writing.Unlock()
+	if n := pages(); n != 1 || db.max.Load() != LeastMax {
+		t.Errorf("%d pages, at most %d bytes", n, db.max.Load())
+	}
+	if err := db.reset(); err != nil {
+		t.Fatal(err)
+	}
+	if n := pages(); n != 0 {
+		t.Error("an emptied database has a page")
+	}
+	if err := db.put(leftBy(here, "a", 3)); err != nil || pages() != 1 {
+		t.Errorf("nothing is stored in an emptied database: %v", err)
+	}
+	if err := db.close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sv.reply(nil, message{kind: askMsg, body: appendBlob(nil, key)}); !errors.Is(err, errClosed) {
+		t.Errorf("a closed database replies: %v", err)
 	}
 }

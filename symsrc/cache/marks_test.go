@@ -110,7 +110,7 @@ func TestMarks(t *testing.T) {
 	}
 	first, second := page(1, 2), page(2, 3)
 	for _, c := range []change{{key, nil, first}, {key, first, second}} {
-		if err := db.keep([]change{c}); err != nil {
+		if _, err := db.keep([]change{c}); err != nil {
 			t.Fatal(err)
 		}
 	}

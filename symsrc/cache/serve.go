@@ -256,9 +256,7 @@ func (sv *server) hello(dst, body []byte) ([]byte, error) {
 	}
 	sv.mu.Unlock()
 	if most >= LeastMax {
-		sv.store.mu.Lock()
-		sv.store.max = min(sv.store.max, int64(min(most, 1<<62)))
-		sv.store.mu.Unlock()
+		sv.store.lower(int64(min(most, 1<<62)))
 	}
 	dst = binary.AppendUvarint(dst, protocol)
 	dst = binary.AppendUvarint(dst, uint64(os.Getpid()))
@@ -267,10 +265,7 @@ func (sv *server) hello(dst, body []byte) ([]byte, error) {
 
 func (sv *server) stats() stats {
 	st := stats{PID: os.Getpid(), Started: sv.started, Entries: sv.store.entries(), Bytes: sv.store.size(),
-		Asked: sv.store.asked.Load(), Found: sv.store.found.Load()}
-	sv.store.mu.RLock()
-	st.Max = sv.store.max
-	sv.store.mu.RUnlock()
+		Max: sv.store.max.Load(), Asked: sv.store.asked.Load(), Found: sv.store.found.Load()}
 	sv.mu.Lock()
 	st.Clients = sv.clients
 	sv.mu.Unlock()

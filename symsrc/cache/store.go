@@ -36,19 +36,24 @@ type store struct {
 	dir     string // Badger's own
 	reserve int64  // bytes that stay free on the disk
 
-	mu    sync.RWMutex // held for writing while the database is replaced
-	db    *badger.DB
-	max   int64 // bytes on disk
-	since int64 // written since these were counted
-	marks marks // of what is stored; changed while mu is held for reading, by one goroutine at a time
-	fresh bool  // they are not in their file
+	max atomic.Int64 // bytes on disk
+
+	writing sync.Mutex // held while the database is written to, replaced or closed, which may take long on a slow disk
+	since   int64      // bytes written since those on disk were counted
+	marks   marks      // of what is stored
+	fresh   bool       // they are not in their file
+
+	mu     sync.RWMutex // held while the database is read, and shortly to change these: who reads never waits for the disk
+	db     *badger.DB   // nil while it is replaced, and once it is closed
+	closed bool
 
 	asked, found atomic.Uint64 // queries, and those answered, since the cache was last empty
 }
 
 // openStore opens the database. If it is damaged, it starts a new one, and note says so.
 func openStore(dir string, max, reserve int64) (s *store, note string, err error) {
-	s = &store{dir: dir, max: max, reserve: reserve}
+	s = &store{dir: dir, reserve: reserve}
+	s.max.Store(max)
 	if err := s.open(); err != nil {
 		if err := s.wipe(); err != nil {
 			return nil, "", err
@@ -75,6 +80,7 @@ func (s *store) options() badger.Options {
 }
 
 // open opens the database, which takes some disk space immediately. If there is too little, it fails with ENOSPC and writes nothing.
+// s.writing is held, or nobody else has s.
 func (s *store) open() error {
 	if !diskcache.HasRoom(s.dirAbove(), 24<<20, s.reserve) {
 		return fmt.Errorf("open the cache: %w", syscall.ENOSPC)
@@ -83,8 +89,18 @@ func (s *store) open() error {
 	if err != nil {
 		return fmt.Errorf("open the cache: %w", err)
 	}
-	s.db, s.since, s.marks, s.fresh = db, 0, readMarks(s.dir), false
-	return s.write([][]byte{firstKey, lastKey}, [][]byte{nil, nil})
+	s.since, s.marks, s.fresh = 0, readMarks(s.dir), false
+	err = write(db, [][]byte{firstKey, lastKey}, [][]byte{nil, nil})
+	s.swap(db, false)
+	return err
+}
+
+// swap replaces the database, which nobody reads afterwards, and returns it. s.writing is held, too.
+func (s *store) swap(db *badger.DB, closed bool) (old *badger.DB) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old, s.db, s.closed = s.db, db, closed
+	return old
 }
 
 func (s *store) dirAbove() string { return filepath.Dir(s.dir) }
@@ -97,17 +113,17 @@ func (s *store) wipe() error {
 	return nil
 }
 
-// reset replaces the database with an empty one.
+// reset replaces the database with an empty one. Until that is open, no key has a page.
 func (s *store) reset() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.db == nil {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if s.closed {
 		return errClosed
 	}
-	db := s.db
-	s.db = nil
-	if err := db.Close(); err != nil {
-		return fmt.Errorf("close the cache: %w", err)
+	if db := s.swap(nil, false); db != nil {
+		if err := db.Close(); err != nil {
+			return fmt.Errorf("close the cache: %w", err)
+		}
 	}
 	if err := s.wipe(); err != nil {
 		return err
@@ -119,27 +135,36 @@ func (s *store) reset() error {
 
 // close closes the database.
 func (s *store) close() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.db == nil {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	db := s.swap(nil, true)
+	if db == nil {
 		return errClosed
 	}
 	b := binary.BigEndian.AppendUint64(nil, s.asked.Load())
 	if diskcache.HasRoom(s.dirAbove(), 0, s.reserve) {
-		_ = s.write([][]byte{countersKey}, [][]byte{binary.BigEndian.AppendUint64(b, s.found.Load())}) // only for stats
+		_ = write(db, [][]byte{countersKey}, [][]byte{binary.BigEndian.AppendUint64(b, s.found.Load())}) // only for stats
 	}
-	db := s.db
-	s.db = nil
 	if err := db.Close(); err != nil {
 		return fmt.Errorf("close the cache: %w", err)
 	}
 	return nil
 }
 
+// lower applies a limit on disk if it is lower than the present one.
+func (s *store) lower(limit int64) {
+	for {
+		before := s.max.Load()
+		if limit >= before || s.max.CompareAndSwap(before, limit) {
+			return
+		}
+	}
+}
+
 // saveMarks writes the marks of what was stored. Without them it is stored again.
 func (s *store) saveMarks() {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
+	s.writing.Lock()
+	defer s.writing.Unlock()
 	if s.db == nil || !s.fresh || !diskcache.HasRoom(s.dirAbove(), marksSize, s.reserve) {
 		return
 	}
@@ -167,14 +192,15 @@ func (s *store) loadCounters() {
 // with the size of their files.
 func (s *store) limit(more int64) error {
 	const step = 1 << 20
-	s.mu.Lock()
+	s.writing.Lock()
 	s.since += more
 	count := s.since >= step
 	if count {
 		s.since = 0
 	}
-	most := s.max - max(s.max/4, LeastMax/2) // Badger writes as it closes
-	s.mu.Unlock()
+	s.writing.Unlock()
+	most := s.max.Load()
+	most -= max(most/4, LeastMax/2) // Badger writes as it closes
 	if !count || s.size() < most {
 		return nil
 	}
