@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"io"
 	"math"
+	"sync"
 
 	"qss-filter/filter/mappings"
+	"qss-filter/filter/match"
 	"qss-filter/filter/scan"
 	"qss-filter/sgr"
 )
@@ -44,16 +46,64 @@ func ListsMappings(in io.Reader) bool {
 
 // listed reports whether a line of text is a mapping of code, or stands above the modules of the stacks before it.
 func listed(text []byte) bool {
-	for _, mark := range [...][]byte{mappings.LoadedHeadline, mappings.AppleHeadline, mappings.ApplePart} {
-		if bytes.Contains(text, mark) {
+	search := listMarks()
+	for from := 0; from < len(text); {
+		at := search.Next(text, from)
+		if at < 0 {
+			return false
+		}
+		start := bytes.LastIndexByte(text[:at], '\n') + 1
+		end := len(text)
+		if n := bytes.IndexByte(text[at:], '\n'); n >= 0 {
+			end = at + n
+		}
+		if lists(text[start:end]) {
+			return true
+		}
+		from = end
+	}
+	return false
+}
+
+// listMarks finds the lines that lists may report.
+var listMarks = sync.OnceValue(func() *match.Scan {
+	var literals []match.Literal
+	for _, marks := range [...][][]byte{listHeadlines[:], mappings.ImageKeys[:], mappings.RangeDashes[:], {executable}} {
+		for _, mark := range marks {
+			literals = append(literals, match.Literal{Text: string(mark), When: match.Always})
+		}
+	}
+	return match.NewScan(literals, match.Always)
+})
+
+// listHeadlines stand above lists.
+var listHeadlines = [...][]byte{mappings.LoadedHeadline, mappings.AppleHeadline, mappings.ApplePart}
+
+// lists reports whether a line is a mapping of code, or stands above a list.
+func lists(line []byte) bool {
+	for _, mark := range listHeadlines {
+		if bytes.Contains(line, mark) {
 			return true
 		}
 	}
-	return mappings.HoldsImages(text) || holdsMapping(text, executable, mappings.Parse) || holdsMapping(text, mappings.RangeDashes[0], image) || holdsMapping(text, mappings.RangeDashes[1], image)
+	if mappings.HoldsImages(line) {
+		return true
+	}
+	line, _ = scan.CutEnd(line)
+	if bytes.Contains(line, executable) {
+		if _, ok := mappings.Parse(line); ok {
+			return true
+		}
+	}
+	for _, dash := range mappings.RangeDashes {
+		if bytes.Contains(line, dash) {
+			if _, ok := mappings.Image(imageOf(line)); ok {
+				return true
+			}
+		}
+	}
+	return false
 }
-
-// image reads the image that a line ends with.
-func image(line []byte) (mappings.Mapping, bool) { return mappings.Image(imageOf(line)) }
 
 // imageOf returns the text of the image that a line may end with, without colors. It is nil for most other lines.
 func imageOf(line []byte) []byte {
@@ -75,23 +125,6 @@ func imageOf(line []byte) []byte {
 var rangeWord = []byte(" - ")
 
 var hexPrefix = []byte("0x")
-
-// holdsMapping reports whether read finds a mapping in a line of text with a mark.
-func holdsMapping(text, mark []byte, read func(line []byte) (mappings.Mapping, bool)) bool {
-	if !bytes.Contains(text, mark) {
-		return false
-	}
-	for line := range bytes.Lines(text) {
-		if !bytes.Contains(line, mark) {
-			continue
-		}
-		body, _ := scan.CutEnd(line)
-		if _, ok := read(body); ok {
-			return true
-		}
-	}
-	return false
-}
 
 // executable is in the mode of a mapping of code, in every form of a list.
 var executable = []byte("r-x")

@@ -23,6 +23,9 @@ var (
 	imagesKey = []byte(`"images"`)
 )
 
+// ImageKeys are in the lines with which the images of reports in JSON begin.
+var ImageKeys = [...][]byte{AppleKey, crashKey, eventKey, debugKey}
+
 // OpensImages reports whether the images of a report of KSCrash, or of an event of Sentry or PostHog, begin in a text.
 func OpensImages(text []byte) bool {
 	return bytes.Contains(text, crashKey) || bytes.Contains(text, eventKey) || bytes.Contains(text, debugKey)
@@ -83,7 +86,9 @@ func appleID(digits []byte) (id symsrc.BuildID, ok bool) {
 }
 
 // HoldsImages reports whether the images of a report in JSON begin in a text.
-func HoldsImages(text []byte) bool { return bytes.Contains(text, AppleKey) || OpensImages(text) }
+func HoldsImages(text []byte) bool {
+	return slices.ContainsFunc(ImageKeys[:], func(key []byte) bool { return bytes.Contains(text, key) })
+}
 
 // WholeImages returns the images of a report that is a JSON object on one line. It returns false for any other line.
 func WholeImages(line []byte) (list AppleList, ok bool) {
