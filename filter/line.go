@@ -163,7 +163,7 @@ func (f *Filter) readObjects(t *resolve.Thread, l *parse.Line) {
 		f.objectsOf = f.line
 		f.resolver.ApplyObjects(t, l.Object, f.line)
 	}
-	if l.JSON || !l.Inside {
+	if (l.JSON || !l.Inside) && mappings.HoldsObjects(l.Text) {
 		f.resolver.ApplyObjects(t, parse.Outside(l.Text, l.JSON), f.line)
 	}
 }

@@ -2,6 +2,7 @@ package mappings
 
 import (
 	"bytes"
+	"slices"
 
 	"qss-filter/filter/scan"
 	"qss-filter/symsrc"
@@ -23,6 +24,11 @@ const minBuildID = 8
 
 // keys are parts of the keys that objects of modules have.
 var keys = [...][]byte{[]byte(`"buildId"`), []byte(`"base_addr"`)}
+
+// HoldsObjects reports whether a text may state modules in objects of JSON, whose quotes may be escaped.
+func HoldsObjects(text []byte) bool {
+	return slices.ContainsFunc(keys[:], func(key []byte) bool { return bytes.Contains(text, bytes.Trim(key, `"`)) })
+}
 
 // Objects calls use for each module that a text states in objects of JSON:
 //

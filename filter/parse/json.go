@@ -139,6 +139,5 @@ func Outside(text []byte, quoted bool) []byte {
 	if !quoted || bytes.IndexByte(text, '\\') < 0 {
 		return text
 	}
-	text, _ = scan.Unescape(nil, nil, text)
-	return text
+	return scan.AppendUnescaped(make([]byte, 0, len(text)), text)
 }

@@ -37,38 +37,57 @@ func surrogates(text []byte) (r rune, ok bool) {
 // offset in text. The last entry of pos is len(text). A character beyond ASCII takes the offset of its escape for all of its bytes.
 func Unescape(dst []byte, pos []int32, text []byte) ([]byte, []int32) {
 	for i := 0; i < len(text); {
-		if text[i] != '\\' {
-			end := len(text)
-			if n := bytes.IndexByte(text[i:], '\\'); n >= 0 {
-				end = i + n
-			}
-			dst, pos = appendRun(dst, pos, text, i, end)
-			i = end
-			continue
+		end := nextEscape(text, i)
+		dst, pos = appendRun(dst, pos, text, i, end)
+		if i = end; i == len(text) {
+			break
 		}
-		n := EscapeLen(text[i:])
-		from := len(dst)
-		switch {
-		case n == 1:
-			dst = append(dst, text[i])
-		case n == 2:
-			dst = append(dst, unescaped(text[i+1]))
-		default:
-			r, paired := surrogates(text[i:])
-			if !paired {
-				v, err := strconv.ParseUint(string(text[i+2:i+6]), 16, 32)
-				if r = rune(v); err != nil {
-					r = utf8.RuneError
-				}
-			}
-			dst = utf8.AppendRune(dst, r)
-		}
+		from, at := len(dst), i
+		dst, i = appendEscape(dst, text, i)
 		for range len(dst) - from {
-			pos = append(pos, int32(i))
+			pos = append(pos, int32(at))
 		}
-		i += n
 	}
 	return dst, append(pos, int32(len(text)))
+}
+
+// AppendUnescaped appends the inside of a JSON string to dst without its escapes, as Unescape does.
+func AppendUnescaped(dst, text []byte) []byte {
+	for i := 0; i < len(text); {
+		end := nextEscape(text, i)
+		dst = append(dst, text[i:end]...)
+		if i = end; i < len(text) {
+			dst, i = appendEscape(dst, text, i)
+		}
+	}
+	return dst
+}
+
+// nextEscape returns where the next escape of text[i:] begins, len(text) if there is none.
+func nextEscape(text []byte, i int) int {
+	if n := bytes.IndexByte(text[i:], '\\'); n >= 0 {
+		return i + n
+	}
+	return len(text)
+}
+
+// appendEscape appends the character that an escape at text[i] stands for, and returns where the escape ends.
+func appendEscape(dst, text []byte, i int) (out []byte, end int) {
+	n := EscapeLen(text[i:])
+	switch n {
+	case 1:
+		return append(dst, text[i]), i + n
+	case 2:
+		return append(dst, unescaped(text[i+1])), i + n
+	}
+	r, paired := surrogates(text[i:])
+	if !paired {
+		v, err := strconv.ParseUint(string(text[i+2:i+6]), 16, 32)
+		if r = rune(v); err != nil {
+			r = utf8.RuneError
+		}
+	}
+	return utf8.AppendRune(dst, r), i + n
 }
 
 // appendRun appends text[from:end] and the offsets of its bytes.

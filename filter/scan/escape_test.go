@@ -18,6 +18,9 @@ func TestUnescape(t *testing.T) {
 		if string(got) != want || len(at) != len(got)+1 || !slices.IsSorted(at) {
 			t.Errorf("%s: %q at %v, want %q", in, got, at, want)
 		}
+		if alone := AppendUnescaped(nil, []byte(in)); !bytes.Equal(alone, got) {
+			t.Errorf("%s: without offsets %q", in, alone)
+		}
 		var whole []byte
 		for i := 0; i < len(in); {
 			n := EscapeLen([]byte(in[i:]))
