@@ -13,6 +13,7 @@
 //	types.go        what TypeScript has between a function and its body
 //	declared.go     the original names of functions of generated code
 //	find.go         which map a script has
+//	script.go       what a script with a map answers
 package sourcemap
 
 import (
