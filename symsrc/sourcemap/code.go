@@ -291,6 +291,8 @@ func (c *code) fits(f *found) bool {
 		}
 		if within := ok && parts(r.text, offset); ok && !within {
 			word = offset
+		} else if within && f.near[i].source < 0 && isDigit(r.text[offset-1]) && isDigit(r.text[offset]) {
+			continue // Metro numbers modules after it has made their maps
 		} else if !is || !ok || offset != word+1 && !f.isBrace(&f.near[i]) {
 			if within && f.apart(&r, i, word, offset) {
 				apart = true
@@ -541,14 +543,17 @@ func (f *found) isBackward(token []byte) bool {
 // maxTokens is how many words and signs of code tell segments of one column apart.
 const maxTokens = 3
 
-// closers end what is called.
-const closers = ")]}"
+// closers end what is called, openers begin what these end.
+const closers, openers = ")]}", "([{"
 
 // endsCallee reports whether a place is where JavaScriptCore has the call of a function or a class that stands there itself, and what is called ends at
 // line[to]: that is what closes last in `(a=>b(a))(c)` and `new class{…}(a)`, or the last word, as in `function(a){return a}(b)` and `(a=>{b.c++})(d)`.
 func (r *row) endsCallee(offset int) (to int, is bool) {
 	if offset >= len(r.text) || strings.IndexByte(closers, r.text[offset]) >= 0 {
 		return r.skipClosers(offset), true
+	}
+	if strings.IndexByte(openers, r.text[offset]) >= 0 {
+		return 0, false // it closes before that
 	}
 	after := offset + len(r.token(offset))
 	r.want(after, after+2)
@@ -674,7 +679,8 @@ func isFunction(text []byte) bool {
 // indirect begins a call that a compiler has made of the one of a name that is imported: `(0,b.c)(d)` of `c(d)`.
 const indirect = "(0,"
 
-// callee returns where the last name of an indirect call begins whose arguments begin at text[offset:], −1 for other text.
+// callee returns where the last name of an indirect call begins whose arguments begin at text[offset:], or all that is called of a default, −1 for other
+// text.
 func callee(text []byte, offset int) int {
 	if offset < 1 || offset >= len(text) || text[offset] != '(' || text[offset-1] != ')' {
 		return -1
@@ -683,6 +689,7 @@ func callee(text []byte, offset int) int {
 	for begin > 0 && offset-begin < maxToken && (inWord(text[begin-1]) || text[begin-1] == '.' || text[begin-1] == ' ') {
 		if begin--; text[begin] == '.' && name < 0 {
 			name = begin + 1
+			begin -= required(text[:begin])
 		}
 	}
 	if name < 0 {
@@ -691,7 +698,36 @@ func callee(text []byte, offset int) int {
 	if !bytes.HasSuffix(text[:begin], []byte(indirect)) {
 		return -1
 	}
+	if bytes.HasPrefix(text[name:], []byte("default)")) {
+		return begin // the source has another name
+	}
 	return name
+}
+
+// required returns how many bytes a text ends in that Metro has of a module where one of its names is used: `r(d[9])`.
+func required(text []byte) int {
+	tail := text[max(0, len(text)-maxToken):]
+	at := bytes.LastIndexByte(tail, '(')
+	if at <= 0 || !bytes.HasSuffix(tail, []byte("])")) {
+		return 0
+	}
+	list, number, ok := bytes.Cut(tail[at+1:len(tail)-len("])")], []byte("["))
+	if !ok || !isWord(list) || !isWord(number) {
+		return 0
+	}
+	begin := at
+	for begin > 0 && inWord(tail[begin-1]) {
+		begin--
+	}
+	if begin == at {
+		return 0
+	}
+	return len(tail) - begin
+}
+
+// isWord reports whether a text is a word.
+func isWord(text []byte) bool {
+	return len(text) > 0 && !bytes.ContainsFunc(text, func(c rune) bool { return c < utf8.RuneSelf && !inWord(byte(c)) })
 }
 
 // codeOfCall returns the code from an offset of the text to its end, where the call of an imported name at the second offset is as in the source.
