@@ -309,11 +309,7 @@ func (c *code) fits(f *found) bool {
 // apart reports whether the i-th segment is in the word that begins at an offset, and as far from one that begins there as in the source. With the map of
 // its own source in it, swc's has what stood at such a distance in that, whatever the code is: in `visit(a)` the `computed` of `o.computed(a)`.
 func (f *found) apart(r *row, i, word, offset int) bool {
-	if word < 0 || word > offset || offset-word > maxToken {
-		return false
-	}
-	r.want(word, offset)
-	if slices.ContainsFunc(r.text[word:offset], func(b byte) bool { return !inWord(b) }) {
+	if !r.isWord(word, offset) {
 		return false
 	}
 	s := &f.near[i]
@@ -324,6 +320,15 @@ func (f *found) apart(r *row, i, word, offset int) bool {
 		}
 	}
 	return false
+}
+
+// isWord reports whether what is between two offsets is a word, or the begin of one.
+func (r *row) isWord(from, to int) bool {
+	if from < 0 || from > to || to-from > maxToken {
+		return false
+	}
+	r.want(from, to)
+	return isWord(r.text[from:to])
 }
 
 // agrees reports whether the source has the code at the place, and near it at twice as many segments as not. Those of another build do not.
@@ -727,7 +732,7 @@ func required(text []byte) int {
 
 // isWord reports whether a text is a word.
 func isWord(text []byte) bool {
-	return len(text) > 0 && !bytes.ContainsFunc(text, func(c rune) bool { return c < utf8.RuneSelf && !inWord(byte(c)) })
+	return len(text) > 0 && !slices.ContainsFunc(text, func(b byte) bool { return !inWord(b) })
 }
 
 // codeOfCall returns the code from an offset of the text to its end, where the call of an imported name at the second offset is as in the source.
@@ -888,8 +893,9 @@ func (c *code) movedFrom(m *Map, line, column int, wrong *int) {
 	}
 }
 
-// isElsewhere reports whether code is elsewhere than segments have it: some begin in the middle of words, or most before words. line and column are
-// where that begins which they are of.
+// isElsewhere reports whether code is elsewhere than segments have it: some begin in the middle of words, or most before words. One in a word that begins
+// with another one does not count: with the map of its own source in it, swc's has what stood in that. line and column are where that begins which
+// they are of.
 func (c *code) isElsewhere(of []segment, line, column int) bool {
 	within, before, words := 0, 0, 0
 	place := func(s *segment) int {
@@ -899,9 +905,10 @@ func (c *code) isElsewhere(of []segment, line, column int) bool {
 		return int(s.generatedColumn)
 	}
 	var r row
-	is := false
+	is, word := false, -1
 	for i := range of {
 		if i == 0 || of[i].generatedLine != of[i-1].generatedLine {
+			word = -1
 			end := i + 1
 			for end < len(of) && of[end].generatedLine == of[i].generatedLine {
 				end++
@@ -916,8 +923,13 @@ func (c *code) isElsewhere(of []segment, line, column int) bool {
 		if is {
 			at, ok = r.offset(place(&of[i]))
 		}
+		inside := ok && parts(r.text, at)
+		if ok && !inside {
+			word = at
+		}
 		switch {
-		case !ok || parts(r.text, at):
+		case inside && r.isWord(word, at):
+		case !ok || inside:
 			within++
 		case at < len(r.text) && inWord(r.text[at]):
 			words++

@@ -120,6 +120,22 @@ func TestMoved(t *testing.T) {
 	}
 }
 
+// TestWithinWords has a map with a place in a word of each statement, where the word has one at its begin, too, as swc's with that of its own source: it is of
+// this build. The same places in words that begin without one are of another build.
+func TestWithinWords(t *testing.T) {
+	const statements = 200
+	for mappings, moved := range map[string]bool{"AAAA,EAAE,EAAE": false, "AAAA,CAAE,GAAE": true} {
+		m, err := Parse([]byte(`{"version":3,"sources":["a.js"],"names":[],"mappings":"` + mappings +
+			strings.Repeat(",QACJ"+strings.TrimPrefix(mappings, "AAAA"), statements-1) + `"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := newCode([]byte(strings.Repeat("a.total(b);+", statements))).moved(m); got != moved {
+			t.Errorf("%s: moved is %v", mappings, got)
+		}
+	}
+}
+
 // TestAnotherBuild has scripts in which something was put or left out, with the map of the build before: no place has one of a source then, also
 // where the code is what it was.
 func TestAnotherBuild(t *testing.T) {
