@@ -582,7 +582,7 @@ func (s *Search) worded(line []byte, at, n, from int, before string, f *Frame) (
 		return 0, false
 	}
 	*f = Frame{Family: scripts, Shape: Fields, Space: symsrc.InScript, Convention: Exact, Off: span(at+n, end), Whole: span(open+1-len(before), end),
-		Module: span(open+1, at+len("js")), Source: span(open, end), Offset: (row-1)<<32 | column}
+		Module: span(open+1, at+len("js")), Source: span(open+1, end), Offset: (row-1)<<32 | column}
 	return open, true
 }
 
