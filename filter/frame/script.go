@@ -21,6 +21,7 @@ import (
 //	1  ???   0x0 total + 1066 (main.jsbundle:1066:119:1066)  and on Darwin
 //	total@http://localhost:8081/index.bundle:1234:56         JavaScriptCore and SpiderMonkey
 //	@/srv/app/dist/app.js:3:1                                the same without a function
+//	  at ? @index.android.bundle:28:762                      the same, as Sentry's tools convert it for Metro
 //	 ❯ Cart.total dist/app.js:1:237                          Vitest
 //	  › Cart.total (dist/app.js:1:237)                       AVA before version 4
 //	at: 'total (/srv/app/dist/app.js:1:237)'                 strings that are nothing but that
@@ -368,6 +369,10 @@ func (s *Search) scriptFrom(line []byte, low, start, at int, f *Frame) bool {
 		return startsURL(line[start:at]) && endsLineOrText(line, f.Off.End)
 	}
 	module := start + sign + 1
+	if sign == 0 && scan.EndsWith(line, low, start, unnamedCall) && (start-len(unnamedCall) == low || startsWord(line, start-len(unnamedCall))) {
+		f.Whole, f.Module = span(start-len(unnamedCall), f.Off.End), span(module, module)
+		return true
+	}
 	if line[module] != '/' && !bytes.Contains(line[module:at], []byte("://")) && sign == 0 {
 		return false
 	}
@@ -377,6 +382,9 @@ func (s *Search) scriptFrom(line []byte, low, start, at int, f *Frame) bool {
 	}
 	return true
 }
+
+// unnamedCall stands before the `@` of a call without a name, as Sentry's tools convert it.
+const unnamedCall = "at ? "
 
 // spacedPath returns where the path of `at PATH:LINE:COLUMN` begins that has spaces, whose last word is line[start:at], and start where there is
 // none. That is alone on its line.
@@ -582,7 +590,7 @@ func (s *Search) worded(line []byte, at, n, from int, before string, f *Frame) (
 		return 0, false
 	}
 	*f = Frame{Family: scripts, Shape: Fields, Space: symsrc.InScript, Convention: Exact, Off: span(at+n, end), Whole: span(open+1-len(before), end),
-		Module: span(open+1, at+len("js")), Source: span(open, end), Offset: (row-1)<<32 | column}
+		Module: span(open+1, at+len("js")), Source: span(open+1, end), Offset: (row-1)<<32 | column}
 	return open, true
 }
 

@@ -218,6 +218,7 @@ func (w *Text) fields(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve.A
 		b = w.appendFile(b, a, i, true)
 		if f := &w.frames(a)[i]; fr.Space == symsrc.InScript {
 			b = append(b, f.Mark()...)
+			b = append(b, closingQuote(s.Text, fr.Source)...)
 		} else if f.Unverified {
 			b = append(b, symsrc.UnverifiedMark...)
 		}
@@ -231,6 +232,18 @@ func (w *Text) fields(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve.A
 		put(fr.Source, source)
 	}
 	return append(dst, s.Text[pos:part.End]...)
+}
+
+// closingQuote returns the quote that closes within a part of a text which begins after it: `'FILE', line: 1, column: 2`. It is empty for other parts.
+func closingQuote(text []byte, at frame.Span) []byte {
+	if at.Start == 0 || text[at.Start-1] != '\'' && text[at.Start-1] != '"' {
+		return nil
+	}
+	quote := text[at.Start-1 : at.Start]
+	if !bytes.Contains(at.Of(text), quote) {
+		return nil
+	}
+	return quote
 }
 
 // appendNumber writes n as wide as the log writes its numbers: with leading zeros if was has any.

@@ -291,6 +291,8 @@ func (c *code) fits(f *found) bool {
 		}
 		if within := ok && parts(r.text, offset); ok && !within {
 			word = offset
+		} else if within && f.near[i].source < 0 && isDigit(r.text[offset-1]) && isDigit(r.text[offset]) {
+			continue // Metro numbers modules after it has made their maps
 		} else if !is || !ok || offset != word+1 && !f.isBrace(&f.near[i]) {
 			if within && f.apart(&r, i, word, offset) {
 				apart = true
@@ -307,11 +309,7 @@ func (c *code) fits(f *found) bool {
 // apart reports whether the i-th segment is in the word that begins at an offset, and as far from one that begins there as in the source. With the map of
 // its own source in it, swc's has what stood at such a distance in that, whatever the code is: in `visit(a)` the `computed` of `o.computed(a)`.
 func (f *found) apart(r *row, i, word, offset int) bool {
-	if word < 0 || word > offset || offset-word > maxToken {
-		return false
-	}
-	r.want(word, offset)
-	if slices.ContainsFunc(r.text[word:offset], func(b byte) bool { return !inWord(b) }) {
+	if !r.isWord(word, offset) {
 		return false
 	}
 	s := &f.near[i]
@@ -322,6 +320,15 @@ func (f *found) apart(r *row, i, word, offset int) bool {
 		}
 	}
 	return false
+}
+
+// isWord reports whether what is between two offsets is a word, or the begin of one.
+func (r *row) isWord(from, to int) bool {
+	if from < 0 || from > to || to-from > maxToken {
+		return false
+	}
+	r.want(from, to)
+	return isWord(r.text[from:to])
 }
 
 // agrees reports whether the source has the code at the place, and near it at twice as many segments as not. Those of another build do not.
@@ -541,14 +548,17 @@ func (f *found) isBackward(token []byte) bool {
 // maxTokens is how many words and signs of code tell segments of one column apart.
 const maxTokens = 3
 
-// closers end what is called.
-const closers = ")]}"
+// closers end what is called, openers begin what these end.
+const closers, openers = ")]}", "([{"
 
 // endsCallee reports whether a place is where JavaScriptCore has the call of a function or a class that stands there itself, and what is called ends at
 // line[to]: that is what closes last in `(a=>b(a))(c)` and `new class{…}(a)`, or the last word, as in `function(a){return a}(b)` and `(a=>{b.c++})(d)`.
 func (r *row) endsCallee(offset int) (to int, is bool) {
 	if offset >= len(r.text) || strings.IndexByte(closers, r.text[offset]) >= 0 {
 		return r.skipClosers(offset), true
+	}
+	if strings.IndexByte(openers, r.text[offset]) >= 0 {
+		return 0, false // it closes before that
 	}
 	after := offset + len(r.token(offset))
 	r.want(after, after+2)
@@ -674,7 +684,8 @@ func isFunction(text []byte) bool {
 // indirect begins a call that a compiler has made of the one of a name that is imported: `(0,b.c)(d)` of `c(d)`.
 const indirect = "(0,"
 
-// callee returns where the last name of an indirect call begins whose arguments begin at text[offset:], −1 for other text.
+// callee returns where the last name of an indirect call begins whose arguments begin at text[offset:], or all that is called of a default, −1 for other
+// text.
 func callee(text []byte, offset int) int {
 	if offset < 1 || offset >= len(text) || text[offset] != '(' || text[offset-1] != ')' {
 		return -1
@@ -683,6 +694,7 @@ func callee(text []byte, offset int) int {
 	for begin > 0 && offset-begin < maxToken && (inWord(text[begin-1]) || text[begin-1] == '.' || text[begin-1] == ' ') {
 		if begin--; text[begin] == '.' && name < 0 {
 			name = begin + 1
+			begin -= required(text[:begin])
 		}
 	}
 	if name < 0 {
@@ -691,7 +703,36 @@ func callee(text []byte, offset int) int {
 	if !bytes.HasSuffix(text[:begin], []byte(indirect)) {
 		return -1
 	}
+	if bytes.HasPrefix(text[name:], []byte("default)")) {
+		return begin // the source has another name
+	}
 	return name
+}
+
+// required returns how many bytes a text ends in that Metro has of a module where one of its names is used: `r(d[9])`.
+func required(text []byte) int {
+	tail := text[max(0, len(text)-maxToken):]
+	at := bytes.LastIndexByte(tail, '(')
+	if at <= 0 || !bytes.HasSuffix(tail, []byte("])")) {
+		return 0
+	}
+	list, number, ok := bytes.Cut(tail[at+1:len(tail)-len("])")], []byte("["))
+	if !ok || !isWord(list) || !isWord(number) {
+		return 0
+	}
+	begin := at
+	for begin > 0 && inWord(tail[begin-1]) {
+		begin--
+	}
+	if begin == at {
+		return 0
+	}
+	return len(tail) - begin
+}
+
+// isWord reports whether a text is a word.
+func isWord(text []byte) bool {
+	return len(text) > 0 && !slices.ContainsFunc(text, func(b byte) bool { return !inWord(b) })
 }
 
 // codeOfCall returns the code from an offset of the text to its end, where the call of an imported name at the second offset is as in the source.
@@ -852,8 +893,9 @@ func (c *code) movedFrom(m *Map, line, column int, wrong *int) {
 	}
 }
 
-// isElsewhere reports whether code is elsewhere than segments have it: some begin in the middle of words, or most before words. line and column are
-// where that begins which they are of.
+// isElsewhere reports whether code is elsewhere than segments have it: some begin in the middle of words, or most before words. One in a word that begins
+// with another one does not count: with the map of its own source in it, swc's has what stood in that. line and column are where that begins which
+// they are of.
 func (c *code) isElsewhere(of []segment, line, column int) bool {
 	within, before, words := 0, 0, 0
 	place := func(s *segment) int {
@@ -863,9 +905,10 @@ func (c *code) isElsewhere(of []segment, line, column int) bool {
 		return int(s.generatedColumn)
 	}
 	var r row
-	is := false
+	is, word := false, -1
 	for i := range of {
 		if i == 0 || of[i].generatedLine != of[i-1].generatedLine {
+			word = -1
 			end := i + 1
 			for end < len(of) && of[end].generatedLine == of[i].generatedLine {
 				end++
@@ -880,8 +923,13 @@ func (c *code) isElsewhere(of []segment, line, column int) bool {
 		if is {
 			at, ok = r.offset(place(&of[i]))
 		}
+		inside := ok && parts(r.text, at)
+		if ok && !inside {
+			word = at
+		}
 		switch {
-		case !ok || parts(r.text, at):
+		case inside && r.isWord(word, at):
+		case !ok || inside:
 			within++
 		case at < len(r.text) && inWord(r.text[at]):
 			words++

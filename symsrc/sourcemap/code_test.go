@@ -120,6 +120,22 @@ func TestMoved(t *testing.T) {
 	}
 }
 
+// TestWithinWords has a map with a place in a word of each statement, where the word has one at its begin, too, as swc's with that of its own source: it is of
+// this build. The same places in words that begin without one are of another build.
+func TestWithinWords(t *testing.T) {
+	const statements = 200
+	for mappings, moved := range map[string]bool{"AAAA,EAAE,EAAE": false, "AAAA,CAAE,GAAE": true} {
+		m, err := Parse([]byte(`{"version":3,"sources":["a.js"],"names":[],"mappings":"` + mappings +
+			strings.Repeat(",QACJ"+strings.TrimPrefix(mappings, "AAAA"), statements-1) + `"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := newCode([]byte(strings.Repeat("a.total(b);+", statements))).moved(m); got != moved {
+			t.Errorf("%s: moved is %v", mappings, got)
+		}
+	}
+}
+
 // TestAnotherBuild has scripts in which something was put or left out, with the map of the build before: no place has one of a source then, also
 // where the code is what it was.
 func TestAnotherBuild(t *testing.T) {
@@ -256,11 +272,42 @@ func TestEndOfCallee(t *testing.T) {
 	}
 }
 
-// TestImportedCall has the call of a name that is imported, with a segment after `(0,`, as Metro makes it.
+// TestImportedCall has calls of names that are imported, with a segment after `(0,`, as Metro makes it.
 func TestImportedCall(t *testing.T) {
-	for content, want := range map[string]int{`\n;fill([1])`: 2, `\n;fill + [1]`: 0} {
-		if line := lineAt(t, "(0,n.fill)([1])", "([", "CACC,EAAA,QAAK", content); line != want {
-			t.Errorf("%q: line %d, want %d", content, line, want)
+	for _, c := range []struct {
+		code, mappings, content string
+		line                    int
+	}{
+		{"(0,n.fill)([1])", "CACC,EAAA,QAAK", `\n;fill([1])`, 2},
+		{"(0,n.fill)([1])", "CACC,EAAA,QAAK", `\n;fill + [1]`, 0},
+		{"(0,n.default)([1])", "CACC,EAAA,WAAK", `\n;load([1])`, 2},
+		{"(0,n.default)([1])", "CACC,EAAA,WAAK", `\n;load + [1]`, 0},
+		{"(0,r(d[9]).fill)([1])", "CACC,EAAA,cAAK", `\n;fill([1])`, 2},
+		{"(0,r(d+9).fill)([1])", "CACC,EAAA,cAAK", `\n;fill([1])`, 0},
+		{"throw new l.Oops([1])", "AACC,MAAM,IAAI,OAAK", `\n;throw new Oops([1])`, 2},
+		{"throw new l.Oops([1])", "AACC,MAAM,IAAI,OAAK", `\n;throw new Oh([1])`, 0},
+	} {
+		if line := lineAt(t, c.code, "([", c.mappings, c.content); line != c.line {
+			t.Errorf("%s of %q: line %d, want %d", c.code, c.content, line, c.line)
+		}
+	}
+}
+
+// TestInSegment has places that are within what a segment is of, where the source has other words: private names, whose sign is before the segment of
+// terser's, members whose value has got another name, and a call at the end of a function that is called where it stands.
+func TestInSegment(t *testing.T) {
+	for _, c := range []struct {
+		code, place, mappings, content string
+		line                           int
+	}{
+		{"return this.#e(t)", "(t", "AACC,OAAO,MAAK,EAAQ", `\n;return this.#hidden(n)`, 2},
+		{"return this.#e(t)", "(t", "AACC,OAAO,MAAK,EAAQ", `\n;return this.#hidden[n]`, 0},
+		{"let{b:e}=l", "e}", "AACC,GAAI,CAAE,KAAM", `\n;let { b } = cart`, 2},
+		{"let{b:e}=l", "e}", "AACC,GAAI,CAAE,KAAM", `\n;let { b + x } = l`, 0},
+		{"(function(){return e.label()})()", "()})", "AACC,YACA,OAAO,EAAK,OACb", `\n;(function () {\n return item.label()\n})()`, 3},
+	} {
+		if line := lineAt(t, c.code, c.place, c.mappings, c.content); line != c.line {
+			t.Errorf("%s of %q: line %d, want %d", c.code, c.content, line, c.line)
 		}
 	}
 }
@@ -297,6 +344,8 @@ func TestUnsound(t *testing.T) {
 		{"(function(e){a(e)})()", "()", "AAAA,kBAEA,CAFA", `(function (e) {\n  a(e);\n})();`, 0}, // the call begins two lines before
 		{"a();x.b(c)", "b(", "AAAA,IACC,IAAM", `run();\n!o.run(n);`, 2},                          // between two places
 		{"a();x.b(c)", "b(", "AAAA,IACC,IAAM", `run();\n!o+run(n);`, 0},                          // other code between them
+		{"a();b(c)},10,[1])", "b(", "AAAA,IACA,O", `run();\nother();`, 2},                        // Metro numbers modules after it has made its maps
+		{"a();b(c)},ab,[1])", "b(", "AAAA,IACA,O", `run();\nother();`, 0},
 		{"(new function(){this.a=b}).c", "b}", "AAAA,uBACC", `class K {\n a = b;\n}\nnew K().c`, 0},
 	} {
 		line := lineAt(t, c.code, c.place, c.mappings, c.content)

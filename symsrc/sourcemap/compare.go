@@ -332,6 +332,7 @@ func (f *found) compared(i int, code []byte) (of comparison, place position) {
 
 // compareTokens compares code with a source. If it agrees, last is where the last token of it is.
 func compareTokens(source, code string) (of comparison, last int) {
+	code = imported(source, code)
 	rest, before := source, ""
 	for {
 		var a, b string
@@ -349,6 +350,8 @@ func compareTokens(source, code string) (of comparison, last int) {
 			return unknown, 0 // minifiers join and cut strings
 		case a == "" || inWord(a[0]) != inWord(b[0]) || !inWord(a[0]) && a != b, inWord(a[0]) && a != b && (isKeyword(a) || isKeyword(b)):
 			return differs, 0
+		case a == b && inWord(a[0]):
+			code = afterShort(rest, code)
 		}
 	}
 }
@@ -359,9 +362,43 @@ const quotes = "\"'`"
 // declares reports whether a word begins a declaration of variables.
 func declares(word string) bool { return word == "const" || word == "let" || word == "var" }
 
-// drops reports whether minifiers drop a sign before another one: a comma or a semicolon at the end of what is closed.
+// drops reports whether minifiers drop a sign before another token: a comma or a semicolon at the end of what is closed. The sign of a private name
+// is not in the code if that is from behind it: terser has a segment there.
 func drops(sign, before string) bool {
-	return sign == "," && strings.Contains(")]}", before) || sign == ";" && before == "}"
+	return sign == "," && strings.Contains(")]}", before) || sign == ";" && before == "}" || sign == "#" && inWord(before[0])
+}
+
+// imported returns the code from the name of what is imported on that it and the source begin with: compilers have `a.total` of `total`, or `a.default`, Metro
+// `r(d[1]).total`.
+func imported(source, code string) string {
+	name, _ := nextToken(source)
+	module, rest := nextToken(code)
+	if name == "" || !inWord(name[0]) || isKeyword(name) || module == "" || !inWord(module[0]) || module == name {
+		return code
+	}
+	if i := strings.IndexByte(rest, ')') + 1; i > 0 && required([]byte(code[:len(code)-len(rest)+i])) > 0 {
+		rest = rest[i:]
+	}
+	dot, rest := nextToken(rest)
+	member, after := nextToken(rest)
+	switch {
+	case dot != "." || member == "":
+	case member == name:
+		return rest
+	case member == "default":
+		return name + after
+	}
+	return code
+}
+
+// afterShort returns the code without the value that a minifier has given to a member, `{total: t}` for `{total}`, whose name is before both texts.
+func afterShort(source, code string) string {
+	colon, rest := nextToken(code)
+	value, rest := nextToken(rest)
+	if next, _ := nextToken(source); colon == ":" && value != "" && inWord(value[0]) && next != "" && strings.Contains(",}=", next) {
+		return rest
+	}
+	return code
 }
 
 // dropsName reports whether minifiers drop a word between two others: the name of a function or a class that stands where it is used.
