@@ -1,6 +1,7 @@
 package sourcemap
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"path/filepath"
@@ -297,6 +298,20 @@ func (f *found) giveBack(space *[]segment) {
 	if f.of.sorted == nil && cap(f.near) > cap(*space) {
 		*space = f.near
 	}
+}
+
+// Line returns a line of the script without its end, counted from 0. ok is false if there is none, or if the script is not here or of another
+// build than its map.
+func (s *Script) Line(n int) (text []byte, ok bool) {
+	if s.code == nil || s.files.DebugStatus != symsrc.OK || s.part {
+		return nil, false
+	}
+	r, ok := s.code.row(n)
+	if !ok {
+		return nil, false
+	}
+	r.want(0, len(r.text))
+	return bytes.TrimSuffix(r.text, []byte("\r")), true
 }
 
 // Pack returns a place in a script as an offset: a line and a column that count from 0.

@@ -7,7 +7,9 @@
 //	functions.go    the names of functions that Metro adds
 //	text.go         the text of a map, of which only parts are kept in memory
 //	kept.go         what is kept of a map for the next run
-//	code.go         generated code, and whether a map can be of it
+//	code.go         generated code: its lines, columns and words
+//	build.go        whether a map is of the code's build
+//	choose.go       which segment has the place of a frame
 //	compare.go      sources as a map has them, and what they say of code
 //	enclosing.go    the functions of generated code
 //	types.go        what TypeScript has between a function and its body
