@@ -95,17 +95,20 @@ func TestProvenLive(t *testing.T) {
 	symbolized := [...]string{"ASAN_OPTIONS=symbolize=1:handle_abort=1", "UBSAN_OPTIONS=symbolize=1:print_stacktrace=1"}
 	mistakes := []string{"freed", "qsort", "segv", "twice", "leak", "shift", "memset", "abort"}
 	scenes := []string{"deep", "qsort", "segv", "abort", "memcpy", "thread"}
+	type run struct {
+		name string
+		env  []string
+	}
 	emitters := []struct {
-		name, source string
-		flags        []string
-		env          []string
-		scenes       []string
+		source string
+		flags  []string
+		scenes []string
+		runs   []run
 	}{
-		{"glibc's backtrace_symbols", "proof.c", nil, nil, scenes},
-		{"the same, -rdynamic", "proof.c", []string{"-rdynamic"}, nil, scenes},
-		{"gcc's sanitizers", "proof_sanitized.c", []string{"-fsanitize=address,undefined"}, report[:], mistakes},
-		{"the same, symbolized", "proof_sanitized.c", []string{"-fsanitize=address,undefined"}, symbolized[:], mistakes},
-		{"the same, stripped", "proof_sanitized.c", []string{"-fsanitize=address", "-s"}, report[:], mistakes},
+		{"proof.c", nil, scenes, []run{{"glibc's backtrace_symbols", nil}}},
+		{"proof.c", []string{"-rdynamic"}, scenes, []run{{"the same, -rdynamic", nil}}},
+		{"proof_sanitized.c", []string{"-fsanitize=address,undefined"}, mistakes, []run{{"gcc's sanitizers", report[:]}, {"the same, symbolized", symbolized[:]}}},
+		{"proof_sanitized.c", []string{"-fsanitize=address", "-s"}, mistakes, []run{{"the same, stripped", report[:]}}},
 	}
 	source := assumedFiles(t)
 	levels := []string{"-O0", "-O1", "-O2", "-O3"}
@@ -115,21 +118,25 @@ func TestProvenLive(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("\n" + filtertest.RowHead + "\n")
 	for _, e := range emitters {
-		var n filtertest.Tally
+		all := make([]filtertest.Tally, len(e.runs))
 		for _, level := range levels {
 			for _, pointer := range []string{"-fno-omit-frame-pointer", "-fomit-frame-pointer"} {
 				for _, pie := range [][]string{{"-pie", "-fPIE"}, {"-no-pie", "-fno-pie"}} {
 					program := filepath.Join(t.TempDir(), "program")
 					compiled(t, slices.Concat([]string{"-w", "-g", level, pointer, "-o", program, "testdata/" + e.source}, pie, e.flags)...)
-					for _, scene := range e.scenes {
-						n.Add(compareProven(t, source, errorOutput(program, e.env, scene)))
+					for i, r := range e.runs {
+						for _, scene := range e.scenes {
+							all[i].Add(compareProven(t, source, errorOutput(program, r.env, scene)))
+						}
 					}
 				}
 			}
 		}
-		table.WriteString(n.Row(e.name) + "\n")
-		if n.Frames == 0 || n.Right*100 < n.Frames*95 {
-			t.Errorf("%s: %d of %d frames have names", e.name, n.Right, n.Frames)
+		for i, n := range all {
+			table.WriteString(n.Row(e.runs[i].name) + "\n")
+			if n.Frames == 0 || n.Right*100 < n.Frames*95 {
+				t.Errorf("%s: %d of %d frames have names", e.runs[i].name, n.Right, n.Frames)
+			}
 		}
 	}
 	t.Log(table.String())

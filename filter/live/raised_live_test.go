@@ -1,6 +1,7 @@
 package live_test
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -56,19 +57,23 @@ func TestRaised(t *testing.T) {
 			needTool(t, "objdump", "binutils")
 			needTool(t, "llvm-symbolizer-22", "llvm-22")
 			var own, proven, rebuilt filtertest.Tally
-			for i, flags := range r.flags {
-				program := filepath.Join(t.TempDir(), "raised")
-				logs := r.run(t, program, flags)
-				for _, log := range logs {
-					own.Add(r.compare(t, program, log, true))
-					proven.Add(r.compare(t, program, log, false))
+			var builds []raised
+			for _, flags := range r.flags {
+				builds = append(builds, r.run(t, filepath.Join(t.TempDir(), "raised"), flags))
+			}
+			for i := range builds {
+				builds[i].compare(t, r, &own, &proven)
+			}
+			for i, b := range builds {
+				other := builds[(i+1)%len(builds)].file
+				if err := errors.Join(os.Remove(b.program), os.WriteFile(b.program, other, 0o700)); err != nil {
+					t.Fatal(err)
 				}
-				r.run(t, program, r.flags[(i+1)%len(r.flags)])
-				for _, log := range logs {
+				for _, log := range b.logs {
 					for _, f := range framesOf(t, assumedFiles(t), log, false) {
 						if rebuilt.Frames++; len(f.Functions) > 0 && strings.Contains(f.Functions[0].File, "raised.") {
 							rebuilt.Wrong++
-							t.Errorf("%v, built again: %s is %v", flags, f.Text, f.Functions)
+							t.Errorf("%v, built again: %s is %v", r.flags[i], f.Text, f.Functions)
 						}
 					}
 				}
@@ -83,8 +88,15 @@ func TestRaised(t *testing.T) {
 	}
 }
 
-// run builds a program, and returns what it writes without symbols in its file. The file has them then.
-func (r *raising) run(t *testing.T, program string, flags []string) (logs []string) {
+// raised is a program that raises exceptions, with what it writes.
+type raised struct {
+	program string
+	file    []byte
+	logs    []string
+}
+
+// run builds a program, and takes what it writes without symbols in its file. The file has them then.
+func (r *raising) run(t *testing.T, program string, flags []string) (b raised) {
 	t.Helper()
 	source, err := filepath.Abs("testdata/" + r.source)
 	if err != nil {
@@ -100,51 +112,66 @@ func (r *raising) run(t *testing.T, program string, flags []string) (logs []stri
 	if out, err := exec.Command("strip", "-o", program, whole).CombinedOutput(); err != nil {
 		t.Fatalf("strip: %v\n%s", err, out)
 	}
+	b.program = program
 	for _, scene := range r.scenes {
-		logs = append(logs, errorOutput(program, nil, scene))
+		b.logs = append(b.logs, errorOutput(program, nil, scene))
 	}
 	if err := os.Rename(whole, program); err != nil {
 		t.Fatal(err)
 	}
-	return logs
+	if b.file, err = os.ReadFile(program); err != nil {
+		t.Fatal(err)
+	}
+	return b
 }
 
-// compare compares the names of the program's frames with those of the instructions.
-func (r *raising) compare(t *testing.T, program, log string, own bool) (n filtertest.Tally) {
+// raisedFrame is a frame of the program, and where it counts.
+type raisedFrame struct {
+	provenFrame
+	count *filtertest.Tally
+}
+
+// compare compares the names of the program's frames with those of the instructions: as of a file that is known to have run, and as stacks prove.
+func (b *raised) compare(t *testing.T, r *raising, own, proven *filtertest.Tally) {
 	t.Helper()
-	first, end := uint64(0), uint64(0)
-	for _, m := range regexp.MustCompile(`(?m)^([0-9a-f]+)-([0-9a-f]+) .* `+program+"$").FindAllStringSubmatch(log, -1) {
-		if first == 0 {
-			first = number("0x" + m[1])
-		}
-		end = number("0x" + m[2])
-	}
-	returns, low, address := returnsOf(t, program), lowest(t, program), regexp.MustCompile(`(0x|\$)([0-9a-fA-F]+)`)
+	returns, low := returnsOf(t, b.program), lowest(t, b.program)
+	address, mapped := regexp.MustCompile(`(0x|\$)([0-9a-fA-F]+)`), regexp.MustCompile(`(?m)^([0-9a-f]+)-([0-9a-f]+) .* `+b.program+"$")
+	var frames []raisedFrame
 	var at []uint64
-	var of []provenFrame
-	for _, f := range framesOf(t, assumedFiles(t), log, own) {
-		pc := number("0x"+address.FindStringSubmatch(f.Text)[2]) + r.taken
-		if pc < first || pc >= end {
-			continue
+	for _, log := range b.logs {
+		first, end := uint64(0), uint64(0)
+		for _, m := range mapped.FindAllStringSubmatch(log, -1) {
+			if first == 0 {
+				first = number("0x" + m[1])
+			}
+			end = number("0x" + m[2])
 		}
-		if pc += low - first; !r.less && returns[pc] {
-			pc--
+		for _, count := range []*filtertest.Tally{own, proven} {
+			for _, f := range framesOf(t, assumedFiles(t), log, count == own) {
+				pc := number("0x"+address.FindStringSubmatch(f.Text)[2]) + r.taken
+				if pc < first || pc >= end {
+					continue
+				}
+				if pc += low - first; !r.less && returns[pc] {
+					pc--
+				}
+				at, frames = append(at, pc), append(frames, raisedFrame{f, count})
+			}
 		}
-		at, of = append(at, pc), append(of, f)
 	}
-	for i, want := range functionsAt(t, program, at) {
-		n.Frames++
-		switch f := &of[i]; {
+	for i, want := range functionsAt(t, b.program, at) {
+		f := &frames[i]
+		f.count.Frames++
+		switch {
 		case len(f.Functions) == 0:
-			if n.Raw++; n.Raw == 1 {
+			if f.count.Raw++; f.count.Raw == 1 {
 				t.Logf("stays as it is: %s: %s", f.Text, f.Reason)
 			}
 		case plain(f.Functions[0].Function)+" "+strconv.Itoa(f.Functions[0].Line) == want:
-			n.Right++
+			f.count.Right++
 		default:
-			n.Wrong++
+			f.count.Wrong++
 			t.Errorf("%s: %v, want %s", f.Text, f.Functions, want)
 		}
 	}
-	return n
 }

@@ -67,7 +67,7 @@ func TestRealHAProxy(t *testing.T) {
 	if len(frames) == 0 {
 		t.Skipf("this HAProxy prints no stack:\n%s", log.String())
 	}
-	all := compareTruth(t, assumedFiles(t), program, whole, frames)
+	all := compareTruth(t, assumedFiles(t), truthOf(t, program, frames), whole, frames)
 	t.Log(all.Row(t.Name()))
 	if all.Right == 0 {
 		t.Error("no frame has a name")
@@ -119,7 +119,7 @@ func TestRealBpftrace(t *testing.T) {
 		if len(frames) < 4 {
 			t.Fatalf("%d frames in\n%s", len(frames), out)
 		}
-		all.Add(compareTruth(t, assumedFiles(t), program, log, frames))
+		all.Add(compareTruth(t, assumedFiles(t), truthOf(t, program, frames), log, frames))
 	}
 	t.Log(all.Row(t.Name()))
 	if all.Right != all.Frames {

@@ -69,7 +69,7 @@ func startPeer() (*peer, error) {
 	}
 	p.port = free.Addr().(*net.TCPAddr).Port
 	free.Close()
-	cmd := exec.Command("debuginfod", "-d", ":memory:", "-p", fmt.Sprint(p.port), "-F", filepath.Join(dir, "served"))
+	cmd := exec.Command("debuginfod", "-d", ":memory:", "-t", "1", "-p", fmt.Sprint(p.port), "-F", filepath.Join(dir, "served"))
 	cmd.Env = append(os.Environ(), "DEBUGINFOD_URLS=", "TMPDIR="+dir, "DEBUGINFOD_CACHE_PATH="+filepath.Join(dir, "upstream"))
 	if err := cmd.Start(); err != nil {
 		return nil, err
