@@ -66,7 +66,7 @@ func TestAgainAsRead(t *testing.T) {
 		"==7==ERROR: AddressSanitizer: x (pc 0x10)\n", "SUMMARY: AddressSanitizer: x\n", "a.c:1:1: runtime error: x\n", "{{{reset}}}\n", "{{{module:0:/a.so:elf:0123abcd}}}\n",
 		"{{{mmap:0x1000:0x1000:load:0:rx:0}}}\n", "{{{bt:0:0x1010}}}\n", "7f0000000000-7f0000010000 r-xp 00000000 00:00 7 /a.so\n", "plain\n", "#0 0x10 (/a.so+0x10)\n",
 		"#1 0x7f0000000010\n", "<signal handler called>\n", "{\"image_addr\":\"0x1000\"}\n", "pid: 7\n", "--- pid 7\n", "[0xa\n", "{{{\n", "<?xml \n", "Attaching 1 probe...\n",
-		"plain text\n", "C  [missing.so+0x10]\n", "C  [/a.so+0x11]\n", "/missing.so(+0x10) [0x10]\n", "/a.so(+0x11) [0x11]\n", "\t 10 f+0x10 (/missing.so)\n", "\t 11 g+0x11 (/a.so)\n",
+		"plain text\n", "C  [missing/libc.so.6+0x10]\n", "C  [/a.so+0x11]\n", "/missing/libc.so.6(+0x10) [0x10]\n", "/a.so(+0x11) [0x11]\n", "\t 10 f+0x10 (/missing.so)\n", "\t 11 g+0x11 (/a.so)\n",
 		"#1 0x10 (/missing.so+0x10)\n", "#2 0x11 (/a.so+0x11)\n", "    @ 0x10 (/missing.so+0x10)\n", "/missing.so(+0x10) [0x10] /missing.so(+0x10) [0x10]\n"}
 	rng := rand.New(rand.NewPCG(7, 8))
 	for range 150 {

@@ -263,6 +263,9 @@ func (s *Prefetch) lookAhead(ctx context.Context, ahead []byte, w *window) {
 			continue
 		}
 		s.memo.watch(q.mod)
+		if files := q.mod.Files; files != nil && !files.Usable() { // nothing is to be looked up
+			continue
+		}
 		if slot := w.slot(&q); *slot == 0 {
 			b.add(&q)
 			w.untaken++
