@@ -263,7 +263,7 @@ func (s *Prefetch) lookAhead(ctx context.Context, ahead []byte, w *window) {
 			continue
 		}
 		s.memo.watch(q.mod)
-		if files := q.mod.Files; files != nil && !files.Usable() { // nothing is to be looked up
+		if files := q.mod.Files; prefetcher == nil && files != nil && !files.Usable() { // no core has anything to look up
 			continue
 		}
 		if slot := w.slot(&q); *slot == 0 {
