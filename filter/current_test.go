@@ -66,6 +66,7 @@ func TestRebuilt(t *testing.T) {
 		{"markup", layout, repeat("{{{bt:0:0x10%x:pc}}}\n", 3), &builds{unverified: true}, false, true},
 		{"mapped", "1000-2000 r-xp 00000000 08:01 77 /a.so\n", repeat("#0 0x10%x\n", 3), &builds{unverified: true}, false, true},
 		{"not there at first", "", repeat("#0 0x7f20 (/a.so+0x%x)\n", 3), &builds{unverified: true, status: symsrc.NotFound}, true, true},
+		{"not there at first, the same line again", "", strings.Repeat("/a.so(+0x10)[0x7f20]\n", 60), &builds{unverified: true, status: symsrc.NotFound}, true, true},
 		{"verified", "", repeat("#0 0x7f20 (/a.so+0x%x)"+id+"\n", 3), &builds{}, false, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

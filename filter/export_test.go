@@ -32,7 +32,7 @@ func (f *Filter) KnownBehind(dst, b []byte) ([]byte, int) {
 func (f *Filter) KnownHeads() int { return len(f.liner.known.heads) }
 
 // ReadsAgain reports whether the last line would be read again after itself.
-func (f *Filter) ReadsAgain() bool { return len(f.liner.splits.again.text) == 0 }
+func (f *Filter) ReadsAgain() bool { return !f.liner.splits.again.known }
 
 // Recover forgets the answers that were prefetched.
 func (f *Filter) Recover() { f.resolver.Prefetch.Drop() }

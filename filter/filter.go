@@ -170,8 +170,10 @@ type Filter struct {
 	weighed weighed
 	// joints are the lines that are one part of several, by their numbers.
 	joints joints
-	// idle is set if nothing was found in the last line that was read, for itself.
-	idle bool
+	// idle is set if nothing was found in the last line that was read, for itself. lasting is set if it has frames at most, none of them with a
+	// name, and all of it is of one thread: by.
+	idle, lasting bool
+	by            *resolve.Thread
 	// original is what the frame or the exception of Java at hand was.
 	original original
 	// Scratch memory, kept from line to line.

@@ -50,9 +50,7 @@ func (f *Filter) resolveFrame(ctx context.Context, t *resolve.Thread, l *parse.L
 	}
 	f.warnRefused(it.Answer)
 	f.warnOther(it.Answer)
-	if resolve.OutcomeOf(fr, it.Answer) != resolve.InLog {
-		f.miss(it.Answer)
-	}
+	f.miss(fr, it.Answer)
 	f.observe(t, l.Text, it, alone)
 	if f.opt.Renumber == print.RenumberNever || !fr.Counts || !f.renumbers {
 		return
@@ -102,7 +100,7 @@ func (f *Filter) resolveElement(ctx context.Context, t *resolve.Thread, l *parse
 	it.Answer = f.resolver.ResolveAddress(ctx, t.Process, e.Addr, kind, rule)
 	f.resolver.Counts.Count(nil, it.Answer)
 	f.warnRefused(it.Answer)
-	f.miss(it.Answer)
+	f.miss(nil, it.Answer)
 	if e.Tag == markup.BT {
 		t.Answered(f.line, it.Answer)
 		f.asked = shownBy{dependsOn(t, it.Answer, rule), e.Type}
@@ -136,9 +134,11 @@ func (f *Filter) warnOther(a *resolve.Answer) {
 // maxMissed is how many modules Options.Missing is told of.
 const maxMissed = 3
 
-// miss tells Options.Missing of the module of an answer, if its unstripped file is missing.
-func (f *Filter) miss(a *resolve.Answer) {
-	if f.opt.Missing == nil || a == nil || a.Module == nil || a.Java != nil || len(f.missed) >= maxMissed || !a.Outcome().WantsFile() || slices.Contains(f.missed, a.Module) {
+// miss tells Options.Missing of the module of an answer, if its unstripped file is missing, and the log does not name the function of the frame, which
+// is nil for an element.
+func (f *Filter) miss(fr *parse.Frame, a *resolve.Answer) {
+	if f.opt.Missing == nil || a == nil || a.Module == nil || a.Java != nil || len(f.missed) >= maxMissed || !a.Outcome().WantsFile() || slices.Contains(f.missed, a.Module) ||
+		resolve.OutcomeOf(fr, a) == resolve.InLog {
 		return
 	}
 	f.missed = append(f.missed, a.Module)

@@ -514,7 +514,7 @@ func (k *known) again(dst []byte, t *resolve.Thread, line *textFrame, s *linecac
 	if f.only != nil {
 		f.only.holds = true
 	}
-	f.idle = false
+	f.idle, f.lasting = false, false
 	return dst
 }
 

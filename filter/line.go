@@ -32,7 +32,8 @@ func (f *Filter) Line(ctx context.Context, dst, line []byte) (out []byte) {
 	f.resolver.Prefetch.Expect(t)
 	f.resolver.Begin(l.Text[:f.parser.Prefix.Start])
 	dst = f.out.Begin(dst, f.line, line)
-	f.idle = true
+	f.idle, f.lasting, f.by = true, true, t
+	f.resolver.Counts.Begin()
 	by := &f.parser.Prefix
 	if l.Left > 0 { // it is that of the text with what has left
 		by = &l.Owner
@@ -49,6 +50,7 @@ func (f *Filter) Line(ctx context.Context, dst, line []byte) (out []byte) {
 		f.readList(t, l)
 		dst = f.segment(ctx, dst, t, l, line)
 		f.idle = f.idle && f.idles(l)
+		f.lasting = f.lasting && t == f.by && f.lasts(l)
 		f.over(t, l)
 	}
 	f.text.FollowColor(line)
@@ -267,7 +269,7 @@ func (f *Filter) print(ctx context.Context, dst []byte, t *resolve.Thread, l *pa
 		}
 	} else {
 		if t.Interrupted(f.line, l.Text) {
-			f.idle = false // it counts which line that is
+			f.idle, f.lasting = false, false // it counts which line that is
 		}
 		if f.brief != nil && len(items) > 0 && alone >= 0 {
 			f.brief.Note(dst, t, l.Segment, &items[alone])

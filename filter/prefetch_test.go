@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"qss-filter/filter"
+	"qss-filter/filter/print"
 	"qss-filter/symsrc"
 )
 
@@ -65,5 +68,34 @@ func TestLookAhead(t *testing.T) {
 		if n > alone.asked[addr]+1 {
 			t.Errorf("%#x was asked for %d times, and %d times line by line", addr, n, alone.asked[addr])
 		}
+	}
+}
+
+// lateSource knows nothing, and counts the queries that came more than one frame before their turn, from the frame of that number on.
+type lateSource struct {
+	from, seen, early atomic.Uint64
+}
+
+func (s *lateSource) Frames(_ context.Context, q symsrc.Addr) symsrc.Answer {
+	if q.Offset >= s.from.Load() && q.Offset > s.seen.Load()+1 {
+		s.early.Add(1)
+	}
+	return symsrc.Answer{Files: &symsrc.Files{ElfStatus: symsrc.NotFound, DebugStatus: symsrc.NotFound}}
+}
+
+// TestNothingAhead holds that other cores are not asked for frames of a file that is known to be missing: they have nothing to look up.
+func TestNothingAhead(t *testing.T) {
+	var log strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&log, "#%d 0x7f0000  (/b.so+%#x) (BuildId: 0123abcd)\n", i%20, i)
+	}
+	s := &lateSource{}
+	s.from.Store(1000)
+	f := filter.New(filter.Options{Symbols: s, Observe: func(*print.Observation) { s.seen.Add(1) }})
+	if err := f.Run(context.Background(), strings.NewReader(log.String()), io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	if s.seen.Load() != 5000 || s.early.Load() > 0 {
+		t.Errorf("%d of %d frames were asked for ahead", s.early.Load(), s.seen.Load())
 	}
 }

@@ -285,6 +285,10 @@ func (h *proving) stackOf(ctx context.Context, t *resolve.Thread, number int, fr
 		}
 		h.f.resolver.Proofs.Weigh(ctx, stack) // a line may hold several stacks
 	}
+	if stack != nil {
+		stack.Reset()
+		return stack
+	}
 	if h.stacks == nil || len(h.stacks) >= maxStacks {
 		h.stacks = map[*resolve.Thread]*resolve.Stack{}
 	}

@@ -100,11 +100,7 @@ func (h *splits) Scan() *match.Scan {
 func (h *splits) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
 	quiet := h.waitsForNone()
 	if quiet {
-		if n = h.again.run(b, h.f.state); n > 0 {
-			out, same := h.Skip(dst, b[:n])
-			if same {
-				out = append(out, b[:n]...)
-			}
+		if out, n = h.repeat(dst, b); n > 0 {
 			return out, n
 		}
 		if out, n = h.known(ctx, dst, b); n > 0 {

@@ -27,8 +27,8 @@ func (p *Parser) ReadFrames(s Segment, renumbering, absolutes bool) (complete bo
 	plain, moved := p.plain(s)
 	is := p.found.read(&p.search, p.Ahead, plain[:p.plainOf(s.End, len(plain), plain, moved)], p.plainOf(s.Start, 0, plain, moved))
 	for i := range is.frames {
-		fr := &is.frames[i]
-		found := Frame{Frame: *fr}
+		p.Frames = append(p.Frames, Frame{Frame: is.frames[i]})
+		found := &p.Frames[len(p.Frames)-1]
 		found.ReadTexts(plain)
 		if moved {
 			for _, span := range found.Spans() {
@@ -38,13 +38,12 @@ func (p *Parser) ReadFrames(s Segment, renumbering, absolutes bool) (complete bo
 				found.Gap = frame.Span{Start: found.Whole.End, End: found.Whole.End}
 			}
 		}
-		if found.Whole.Start < s.Settled || s.More && found.Whole.Start >= s.Wait {
-			continue
-		}
-		if found.Whole.Start < s.Left {
+		switch {
+		case found.Whole.Start < s.Settled || s.More && found.Whole.Start >= s.Wait:
+			p.Frames = p.Frames[:len(p.Frames)-1]
+		case found.Whole.Start < s.Left:
 			found.begun(s)
 		}
-		p.Frames = append(p.Frames, found)
 	}
 	return !is.spent
 }
@@ -148,7 +147,10 @@ func hintOf(fr *frame.Frame) frame.Span {
 
 // TrimHint cuts off what stands before a function's name.
 func TrimHint(text []byte) []byte {
-	if text = bytes.TrimLeft(text, " \t,"); string(text) == "in" {
+	for len(text) > 0 && (text[0] == ' ' || text[0] == '\t' || text[0] == ',') {
+		text = text[1:]
+	}
+	if string(text) == "in" {
 		return nil
 	}
 	text = bytes.TrimPrefix(text, []byte("- ")) // of Rust
@@ -177,7 +179,9 @@ func SplitHint(text []byte) (name string, offset uint64, has bool) {
 
 // splitHint is the same without a copy of the name.
 func splitHint(text []byte) (name []byte, offset uint64, has bool) {
-	text = TrimHint(text)
+	if text = TrimHint(text); len(text) == 0 {
+		return nil, 0, false
+	}
 	if k := bytes.Index(text, []byte("  (")); k > 0 { // hs_err has a source file there
 		text = text[:k]
 	}
@@ -191,8 +195,12 @@ func splitHint(text []byte) (name []byte, offset uint64, has bool) {
 	if k := bytes.Index(text, []byte(" (")); k > 0 { // gdb has arguments there
 		text = bytes.TrimRight(text[:k], " ")
 	}
-	if digits := bytes.TrimLeft(text, "0123456789"); len(digits) < len(text) && bytes.HasPrefix(digits, []byte(" ")) { // the size of a frame
-		text = bytes.TrimLeft(digits, " ")
+	digits := 0
+	for digits < len(text) && scan.IsDigit(text[digits]) {
+		digits++
+	}
+	if digits > 0 && bytes.HasPrefix(text[digits:], []byte(" ")) { // the size of a frame
+		text = bytes.TrimLeft(text[digits:], " ")
 	}
 	if !IsFunction(text) {
 		text = nil

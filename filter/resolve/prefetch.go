@@ -263,6 +263,9 @@ func (s *Prefetch) lookAhead(ctx context.Context, ahead []byte, w *window) {
 			continue
 		}
 		s.memo.watch(q.mod)
+		if files := q.mod.Files; prefetcher == nil && files != nil && !files.Usable() { // no core has anything to look up
+			continue
+		}
 		if slot := w.slot(&q); *slot == 0 {
 			b.add(&q)
 			w.untaken++

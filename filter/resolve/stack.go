@@ -62,6 +62,13 @@ type site struct {
 // maxSites bounds the frames of a stack. After that many a new one begins.
 const maxSites = 512
 
+// Reset makes it another stack, without frames, in the same memory.
+func (s *Stack) Reset() {
+	sites := s.sites
+	clear(sites) // which would keep answers
+	*s = Stack{sites: sites[:0]}
+}
+
 // Continues reports whether a frame of a thread on that line may be one of the stack.
 func (s *Proofs) Continues(of *Stack, t *Thread, line int, fr *parse.Frame) bool {
 	numbered := !fr.Num.Empty()

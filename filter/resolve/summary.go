@@ -56,6 +56,32 @@ type Counts struct {
 	memo  *memo
 	// nowhere are the frames without a name that belong to no module.
 	nowhere []nameless
+	// line are the frames that the line at hand has, up to maxCounted and one more.
+	line []counted
+}
+
+// counted is a frame that was counted, as count has it.
+type counted struct {
+	outcome Outcome
+	answer  *Answer
+	why     string
+}
+
+// maxCounted is how many frames of a line can be counted again.
+const maxCounted = 1 << 9
+
+// Begin begins a line.
+func (c *Counts) Begin() { c.line = c.line[:0] }
+
+// Complete reports whether all frames of the line at hand can be counted again.
+func (c *Counts) Complete() bool { return len(c.line) <= maxCounted }
+
+// Repeat counts the frames of the line at hand again, for so many lines.
+func (c *Counts) Repeat(lines int) {
+	for i := range c.line {
+		n := &c.line[i]
+		c.add(n.outcome, n.answer, n.why, lines)
+	}
 }
 
 // Count counts a frame with that answer. The frame is nil for an element, and the answer if nothing was asked.
@@ -72,7 +98,16 @@ func (c *Counts) Again(o Outcome, a *Answer) { c.count(o, a, "") }
 
 // count counts a frame with that outcome. why says why nothing was asked.
 func (c *Counts) count(o Outcome, a *Answer, why string) {
-	c.Tally.Count(o)
+	if len(c.line) <= maxCounted {
+		c.line = append(c.line, counted{o, a, why})
+	}
+	c.add(o, a, why, 1)
+}
+
+// add counts so many of these frames.
+func (c *Counts) add(o Outcome, a *Answer, why string, frames int) {
+	c.Tally.Frames += frames
+	c.Tally.By[o] += frames
 	lineless := o == InLog && a != nil && a.Module != nil && a.Outcome().WantsFile()
 	if o.Named() && !lineless {
 		return
@@ -87,10 +122,10 @@ func (c *Counts) count(o Outcome, a *Answer, why string) {
 		*list = append(*list, nameless{outcome: o, why: why})
 	}
 	n := &(*list)[i]
-	n.frames++
+	n.frames += frames
 	if a != nil {
 		if files := a.Files(); files != nil && files.Awaiting != nil {
-			files.Awaiting.Add(1)
+			files.Awaiting.Add(int64(frames))
 		}
 	}
 	n.last = a
