@@ -44,7 +44,7 @@ func ListsMappings(in io.Reader) bool {
 	}
 }
 
-// listed reports whether a line of text is a mapping of code, or stands above the modules of the stacks before it.
+// listed reports whether text has a line of which lists is true.
 func listed(text []byte) bool {
 	search := listMarks()
 	for from := 0; from < len(text); {
@@ -65,7 +65,7 @@ func listed(text []byte) bool {
 	return false
 }
 
-// listMarks finds the lines that lists may report.
+// listMarks finds the marks without which lists is false.
 var listMarks = sync.OnceValue(func() *match.Scan {
 	var literals []match.Literal
 	for _, marks := range [...][][]byte{listHeadlines[:], mappings.ImageKeys[:], mappings.RangeDashes[:], {executable}} {
@@ -79,7 +79,7 @@ var listMarks = sync.OnceValue(func() *match.Scan {
 // listHeadlines stand above lists.
 var listHeadlines = [...][]byte{mappings.LoadedHeadline, mappings.AppleHeadline, mappings.ApplePart}
 
-// lists reports whether a line is a mapping of code, or stands above a list.
+// lists reports whether a line is a mapping of code, or stands above the modules of the stacks before it.
 func lists(line []byte) bool {
 	for _, mark := range listHeadlines {
 		if bytes.Contains(line, mark) {

@@ -139,7 +139,7 @@ func (s *store) putSome(all []arrival) (rest []arrival, written int, err error) 
 // change is a key, and what its value was and will be.
 type change struct{ key, old, value []byte }
 
-// keep writes what changes, whose bytes it counts, and marks all as stored. s.writing is held.
+// keep writes what changes, and marks all as stored. It returns how many bytes it wrote. The caller holds s.writing.
 func (s *store) keep(all []change) (written int, err error) {
 	var keys, values [][]byte
 	for i := range all {
@@ -198,7 +198,8 @@ func merge(key, old []byte, fresh []arrival) []byte {
 	return w.appendTo(nil, key)
 }
 
-// view reads from the database. txn is nil while that is replaced: it has no page then. view fails with errClosed once it is closed.
+// view calls do with a transaction that reads from the database, nil while the database is replaced: it has no page then. It returns errClosed
+// once the database is closed.
 func (s *store) view(do func(txn *badger.Txn) error) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -142,7 +142,7 @@ func TestSlowDisk(t *testing.T) {
 			return 0
 		}
 	}
-	db.writing.Lock() // as who writes does, or replaces the database
+	db.writing.Lock() // as when pages are written, or the database is replaced
 	if n := pages(); n != 1 {
 		t.Error("a stored page is not found while others are written")
 	}

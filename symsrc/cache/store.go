@@ -43,7 +43,7 @@ type store struct {
 	marks   marks      // of what is stored
 	fresh   bool       // they are not in their file
 
-	mu     sync.RWMutex // held while the database is read, and shortly to change these: who reads never waits for the disk
+	mu     sync.RWMutex // held while the database is read, and shortly to change these: readers never wait for the disk
 	db     *badger.DB   // nil while it is replaced, and once it is closed
 	closed bool
 
@@ -80,7 +80,7 @@ func (s *store) options() badger.Options {
 }
 
 // open opens the database, which takes some disk space immediately. If there is too little, it fails with ENOSPC and writes nothing.
-// s.writing is held, or nobody else has s.
+// The caller holds s.writing, or is the only user of s.
 func (s *store) open() error {
 	if !diskcache.HasRoom(s.dirAbove(), 24<<20, s.reserve) {
 		return fmt.Errorf("open the cache: %w", syscall.ENOSPC)
@@ -95,7 +95,7 @@ func (s *store) open() error {
 	return err
 }
 
-// swap replaces the database, which nobody reads afterwards, and returns it. s.writing is held, too.
+// swap replaces the database, and returns the old one, which has no readers any more. The caller holds s.writing.
 func (s *store) swap(db *badger.DB, closed bool) (old *badger.DB) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
