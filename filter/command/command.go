@@ -31,8 +31,8 @@ import (
 	"qss-filter/filter/command/cli"
 	"qss-filter/sgr"
 	"qss-filter/symsrc/chain"
-	"qss-filter/symsrc/mapped"
 	"qss-filter/symsrc/object"
+	"qss-filter/symsrc/pages"
 )
 
 // Program is the table of commands.
@@ -98,7 +98,7 @@ func layOutHeap() {
 		debug.SetGCPercent(set)
 		return
 	}
-	mapped.Make(room << 20)
+	pages.Make(room << 20)
 	atCollection(func() {
 		debug.SetGCPercent(atSecond * perMiB)
 		atCollection(func() { debug.SetGCPercent(usual) })

@@ -17,7 +17,7 @@ import (
 	"qss-filter/symsrc/bin"
 	"qss-filter/symsrc/budget"
 	"qss-filter/symsrc/elf/inflate"
-	"qss-filter/symsrc/mapped"
+	"qss-filter/symsrc/pages"
 )
 
 // Content is the contents of a section. A compressed section is unpacked as far as it is needed. It is safe for concurrent use: the
@@ -193,7 +193,7 @@ func unzstd(packed []byte, size int) unpacker {
 			return nil, 0, err
 		}
 		defer z.Close()
-		out, err := z.DecodeAll(packed, mapped.Make(size)[:0])
+		out, err := z.DecodeAll(packed, pages.Make(size)[:0])
 		if err == nil && len(out) != size {
 			err = errSize
 		}

@@ -15,8 +15,8 @@ import (
 
 	"qss-filter/symsrc/bin"
 	"qss-filter/symsrc/budget"
-	"qss-filter/symsrc/mapped"
 	"qss-filter/symsrc/names"
+	"qss-filter/symsrc/pages"
 )
 
 // MiniSymbols returns the symbol table in the section .gnu_debugdata of a stripped file: an xz-compressed ELF file with only a symbol
@@ -101,7 +101,7 @@ func unxz(b []byte, limits *budget.File) (out []byte, err error) {
 	const stepsPerByte = 8      // of LZMA, per unpacked byte
 	limits.Hold(2 * int(total)) // output and dictionary
 	limits.Spend(stepsPerByte * int(total))
-	out = mapped.Make(int(total))
+	out = pages.Make(int(total))
 	for rest := out; len(records) > 0; records = records[1:] {
 		r := records[0]
 		if r.packed > uint64(len(blocks)) {

@@ -12,7 +12,7 @@ import (
 	"io"
 	"math/bits"
 
-	"qss-filter/symsrc/mapped"
+	"qss-filter/symsrc/pages"
 )
 
 // Errors of a stream. A stream that ends too early returns io.ErrUnexpectedEOF.
@@ -53,7 +53,7 @@ const (
 // New returns a Stream that decodes raw DEFLATE data to size bytes. It allocates the output at once, so the caller must limit the
 // size; parts of a large output that are never written use only address space.
 func New(in []byte, size int) *Stream {
-	return &Stream{in: in, out: mapped.Make(size)}
+	return &Stream{in: in, out: pages.Make(size)}
 }
 
 // NewZlib returns a Stream that decodes zlib data without a preset dictionary to size bytes. It does not verify the Adler-32 checksum

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package mapped
+package pages
 
 // adviseHuge does nothing: other systems choose the size of pages on their own.
 func adviseHuge([]byte) {}

@@ -1,0 +1,47 @@
+package pages
+
+import (
+	"syscall"
+	"unsafe"
+)
+
+// Advice of madvise (include/uapi/asm-generic/mman-common.h), which a kernel that does not know it refuses.
+const (
+	populateWrite = 23 // since Linux 5.14
+	collapse      = 25 // since 6.1
+)
+
+const (
+	page      = 4 << 10
+	variables = 512 << 10 // more than all that hold pointers or are small
+)
+
+var (
+	first = &set // The linker puts small variables first: of those that hold pointers, and then of those that the file holds no value for.
+	set   bool
+	heap  *[16]byte // where the heap begins, or soon after
+)
+
+// init has the variables of packages copied from the file by one call, and backs the beginning of the heap by huge pages.
+func init() {
+	madvise(uintptr(unsafe.Pointer(&first))&^(page-1), variables, populateWrite)
+	heap = new([16]byte)
+	begin := uintptr(unsafe.Pointer(heap)) &^ (hugePage - 1)
+	madvise(begin, 2*hugePage, syscall.MADV_HUGEPAGE)
+	madvise(begin, hugePage, collapse)
+}
+
+// adviseHuge asks for huge pages in memory that is not written yet: those that lie in it whole, since a part would have a huge page that
+// others use split.
+func adviseHuge(memory []byte) {
+	begin := uintptr(unsafe.Pointer(unsafe.SliceData(memory)))
+	end := (begin + uintptr(len(memory))) &^ (hugePage - 1)
+	begin = (begin + hugePage - 1) &^ (hugePage - 1)
+	if begin < end {
+		madvise(begin, end-begin, syscall.MADV_HUGEPAGE)
+	}
+}
+
+func madvise(begin, size, advice uintptr) {
+	_, _, _ = syscall.RawSyscall(syscall.SYS_MADVISE, begin, size, advice)
+}
