@@ -147,7 +147,7 @@ var imports = map[string]string{
 	"symsrc/demangle/itanium":  "",
 	"symsrc/demangle/msvc":     "",
 	"symsrc/demangle/rust":     "",
-	"symsrc/diskcache":         "",
+	"symsrc/diskcache":         "symsrc/pages",
 	"symsrc/dumpsym":           "symsrc symsrc/codeprobe symsrc/diskcache symsrc/dwarf symsrc/object",
 	"symsrc/dwarf":             "symsrc symsrc/bin symsrc/budget symsrc/elf symsrc/names",
 	"symsrc/elf":               "symsrc symsrc/bin symsrc/budget symsrc/elf/inflate symsrc/names symsrc/pages",
@@ -165,7 +165,7 @@ var imports = map[string]string{
 	"symsrc/object":            "symsrc symsrc/bin symsrc/budget symsrc/codeprobe symsrc/demangle symsrc/diskcache symsrc/dwarf symsrc/elf symsrc/gopclntab symsrc/index symsrc/macho symsrc/mapped symsrc/names",
 	"symsrc/pages":             "",
 	"symsrc/retrace":           "symsrc/mapped",
-	"symsrc/sourcemap":         "symsrc symsrc/diskcache symsrc/mapped",
+	"symsrc/sourcemap":         "symsrc symsrc/diskcache symsrc/mapped symsrc/pages",
 	"symsrc/roots":             "",
 	"symsrc/serve":             "symsrc",
 	"symsrc/sources":           "symsrc",
@@ -176,7 +176,7 @@ var imports = map[string]string{
 	"symsrc/symbolize/llvm":    "symsrc symsrc/bin symsrc/demangle symsrc/symbolize/batch",
 	"symsrc/symbolize/peers":   "symsrc symsrc/cache symsrc/chain symsrc/debuginfod symsrc/sources symsrc/symbolize/batch",
 	"symsrc/unpack":            "",
-	"symsrc/symfile":           "symsrc symsrc/breakpad symsrc/budget symsrc/diskcache symsrc/gsym symsrc/mapped",
+	"symsrc/symfile":           "symsrc symsrc/breakpad symsrc/budget symsrc/diskcache symsrc/gsym symsrc/mapped symsrc/pages",
 }
 
 // owners is which file alone, or the files of which folder, may import a library.

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"qss-filter/symsrc/pages"
 )
 
 // Kept are indexes of maps that are kept in a directory for the next run: what was found out of a large file of text. A file there has a
@@ -68,7 +70,7 @@ func (k *Kept) Load(path string) (content []byte, ok bool) {
 		return nil, false
 	}
 	defer f.Close()
-	text := make([]byte, info.Size())
+	text := pages.Make(int(info.Size()))
 	if _, err := io.ReadFull(f, text); err != nil {
 		return nil, false
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"qss-filter/symsrc/diskcache"
+	"qss-filter/symsrc/pages"
 	"qss-filter/symsrc/mapped"
 )
 
@@ -99,7 +100,7 @@ const blockSize = 32 << 10
 // piecesOf returns a part of the text of a file. Nothing is read yet.
 func (t *text) piecesOf(at span) *pieces {
 	n := at.end - at.at
-	return &pieces{of: t, at: at.at, data: make([]byte, n), have: make([]atomic.Bool, (n+blockSize-1)/blockSize)}
+	return &pieces{of: t, at: at.at, data: pages.Make(n), have: make([]atomic.Bool, (n+blockSize-1)/blockSize)}
 }
 
 // exactly returns the same part, of which no more is read than what is wanted. Nothing else must use it at that time.

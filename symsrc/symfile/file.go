@@ -18,6 +18,7 @@ import (
 	"qss-filter/symsrc/budget"
 	"qss-filter/symsrc/gsym"
 	"qss-filter/symsrc/mapped"
+	"qss-filter/symsrc/pages"
 )
 
 // file is an open symbol file, of one kind or the other.
@@ -221,7 +222,7 @@ func unpack(data []byte) ([]byte, error) {
 	if hint > limit {
 		return nil, fmt.Errorf("unpack: %w: %d MiB", errUnpacked, hint>>20)
 	}
-	text := bytes.NewBuffer(make([]byte, 0, hint+bytes.MinRead))
+	text := bytes.NewBuffer(pages.Make(int(hint) + bytes.MinRead)[:0])
 	n, err := text.ReadFrom(io.LimitReader(in, int64(limit)+1))
 	if err == nil && uint64(n) > limit {
 		err = fmt.Errorf("%w: over %d MiB", errUnpacked, limit>>20)
