@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"math"
+	"sync"
 	"time"
 
 	"qss-filter/filter/guard"
@@ -13,8 +14,10 @@ import (
 
 var _ stream.Liner = (*Filter)(nil)
 
-// candidates finds lines with markup or colors.
-var candidates = match.NewScan([]match.Literal{{Text: "{{{", When: match.Always}, {Text: "\x1b[", When: match.Always}}, match.Always)
+// candidates returns the search for lines with markup or colors.
+var candidates = sync.OnceValue(func() *match.Scan {
+	return match.NewScan([]match.Literal{{Text: "{{{", When: match.Always}, {Text: "\x1b[", When: match.Always}}, match.Always)
+})
 
 // Stream returns a stream of the filter, which must not be used in any other way then.
 func (l *Filter) Stream() *stream.Stream { return stream.New(l, l.streamed()) }
@@ -29,7 +32,7 @@ func (l *Filter) streamed() stream.Options { return stream.Options{Bytes: true, 
 func (l *Filter) Arrive() {}
 
 // Scan returns the search for lines with markup or colors.
-func (l *Filter) Scan() *match.Scan { return candidates }
+func (l *Filter) Scan() *match.Scan { return candidates() }
 
 // MaxLine returns the length of the longest line, in bytes, that is looked at.
 func (l *Filter) MaxLine() int { return l.longest }

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+	"sync"
 
 	"qss-filter/symsrc/demangle"
 )
@@ -260,8 +261,8 @@ var fillers = map[string]bool{
 	"boost::fusion::void_": true, "boost::parameter::void_": true, "boost::asio::any_io_executor": true,
 }
 
-// aliases are the short names of the standard library and of Boost for templates with these arguments.
-var aliases = func() map[string]string {
+// aliases returns the short names of the standard library and of Boost for templates with these arguments.
+var aliases = sync.OnceValue(func() map[string]string {
 	all := map[string]string{
 		"boost::basic_format<char>": "boost::format", "boost::basic_string_view<char>": "boost::string_view",
 		"boost::basic_string_ref<char>": "boost::string_ref",
@@ -279,7 +280,7 @@ var aliases = func() map[string]string {
 		}
 	}
 	return all
-}()
+})
 
 // shortTemplate returns a template with its arguments, which are short already.
 func shortTemplate(name string, args []string) string {
@@ -294,7 +295,7 @@ func shortTemplate(name string, args []string) string {
 		}
 	}
 	text := name + "<" + strings.Join(args, ", ") + ">"
-	if short, ok := aliases[text]; ok {
+	if short, ok := aliases()[text]; ok {
 		return short
 	}
 	return text
