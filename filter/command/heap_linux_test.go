@@ -25,7 +25,7 @@ func TestHeap(t *testing.T) {
 		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
 			t.Fatal(err)
 		}
-		return used.Minflt
+		return int64(used.Minflt)
 	}
 	runtime.GC()
 	layOutHeap()

@@ -22,13 +22,33 @@ var (
 	heap  *[16]byte // where the heap begins, or soon after
 )
 
-// init has the variables of packages copied from the file by one call, and backs the beginning of the heap by huge pages.
+// init has the variables of packages copied from the file by one call, and backs the beginning of the heap by huge pages. Where faults are
+// fast it does not pay: the second call waits for all processors.
 func init() {
+	if !slow() {
+		return
+	}
 	madvise(uintptr(unsafe.Pointer(&first))&^(page-1), variables, populateWrite)
 	heap = new([16]byte)
 	begin := uintptr(unsafe.Pointer(heap)) &^ (hugePage - 1)
 	madvise(begin, 2*hugePage, syscall.MADV_HUGEPAGE)
 	madvise(begin, hugePage, collapse)
+}
+
+// probe is memory that nothing else uses.
+var probe [6 * page]byte
+
+// slow reports whether a fault takes more than five microseconds, from four.
+func slow() bool {
+	var begin, end syscall.Timeval
+	for range 2 { // the first call has faults of its own
+		_ = syscall.Gettimeofday(&begin)
+	}
+	for i := page; i < len(probe)-page; i += page {
+		probe[i] = 1
+	}
+	_ = syscall.Gettimeofday(&end)
+	return end.Nano()-begin.Nano() > 4*5000
 }
 
 // adviseHuge asks for huge pages in memory that is not written yet: those that lie in it whole, since a part would have a huge page that
