@@ -159,7 +159,7 @@ var imports = map[string]string{
 	"symsrc/locate":            "symsrc symsrc/budget symsrc/diskcache symsrc/macho symsrc/unpack",
 	"symsrc/index":             "symsrc symsrc/budget symsrc/names",
 	"symsrc/macho":             "symsrc symsrc/bin symsrc/budget symsrc/codeprobe symsrc/elf",
-	"symsrc/mapped":            "",
+	"symsrc/mapped":            "symsrc/pages",
 	"symsrc/meter":             "symsrc",
 	"symsrc/names":             "symsrc/bin symsrc/budget symsrc/demangle",
 	"symsrc/object":            "symsrc symsrc/bin symsrc/budget symsrc/codeprobe symsrc/demangle symsrc/diskcache symsrc/dwarf symsrc/elf symsrc/gopclntab symsrc/index symsrc/macho symsrc/mapped symsrc/names",

@@ -32,7 +32,6 @@ import (
 	"qss-filter/sgr"
 	"qss-filter/symsrc/chain"
 	"qss-filter/symsrc/object"
-	"qss-filter/symsrc/pages"
 )
 
 // Program is the table of commands.
@@ -67,7 +66,7 @@ var Program = cli.Program{
 
 // Main does what the arguments ask for, without the program's name, and returns the exit status.
 func Main(args []string) (status int) {
-	layOutHeap()
+	delayCollection()
 	messages.Store(theme(os.Stderr, colorOf(args)))
 	if err := checkLimits(); err != nil {
 		complain("%v", err)
@@ -83,32 +82,16 @@ func Main(args []string) (status int) {
 	return status
 }
 
-// layOutHeap lets the first garbage collection come when 4 MiB were allocated, and the second at 16 MiB. Most runs are over before. What the
-// first frees, beside the garbage of the start, is address space for a larger heap, none of which was written: huge pages back it, since
-// each small page of a heap that grows costs a fault, and the faults were a third of the time of a thousand answers in a virtual machine.
-func layOutHeap() {
-	const (
-		usual    = 100      // percent
-		perMiB   = 100 / 4  // percent: the usual first collection is at 4 MiB
-		room     = 32       // MiB
-		atFirst  = room + 6 // MiB, in use two of them before the collection begins
-		atSecond = 16       // MiB
-	)
-	if set := debug.SetGCPercent(atFirst * perMiB); set != usual { // $GOGC
+// delayCollection lets the heap grow to 16 MiB before the first garbage collection, in place of 4. Most runs are over before, and the others
+// skip the collections that free least. Peak memory does not rise, since longer runs need more.
+func delayCollection() {
+	const usual, first = 100, 400
+	if set := debug.SetGCPercent(first); set != usual { // $GOGC
 		debug.SetGCPercent(set)
 		return
 	}
-	pages.Make(room << 20)
-	atCollection(func() {
-		debug.SetGCPercent(atSecond * perMiB)
-		atCollection(func() { debug.SetGCPercent(usual) })
-	})
-}
-
-// atCollection calls f after the next garbage collection.
-func atCollection(f func()) {
 	garbage := new(struct{ _ *byte })
-	runtime.AddCleanup(garbage, func(f func()) { f() }, f)
+	runtime.AddCleanup(garbage, func(percent int) { debug.SetGCPercent(percent) }, usual)
 }
 
 // newSymbols returns the default options of symbols for all commands.

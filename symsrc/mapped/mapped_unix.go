@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+
+	"qss-filter/symsrc/pages"
 )
 
 // Open maps a regular file for reading. The path may come from a log: a pipe or a device must not block or be read. close ends
@@ -37,6 +39,7 @@ func Whole(file *os.File, stat fs.FileInfo) (data []byte, close func() error, er
 	if size == 0 || int64(size) != stat.Size() {
 		return nil, func() error { return nil }, nil
 	}
+	pages.Room() // what is read of the file needs memory
 	data, err = syscall.Mmap(int(file.Fd()), 0, size, syscall.PROT_READ, syscall.MAP_SHARED)
 	if err != nil {
 		return nil, nil, fmt.Errorf("map: %w", err)
@@ -63,6 +66,7 @@ func openPart(path string, off, size int64) ([]byte, fs.FileInfo, func() error, 
 	if int64(n) != size+before {
 		return nil, nil, nil, fmt.Errorf("map: %w", syscall.EFBIG)
 	}
+	pages.Room()
 	data, err := syscall.Mmap(int(file.Fd()), off-before, n, syscall.PROT_READ, syscall.MAP_SHARED)
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("map: %w", err)

@@ -7,11 +7,11 @@ package pages
 // hugePage is the size of a huge page on most machines, in bytes.
 const hugePage = 2 << 20
 
-// Make returns size zero bytes, backed by huge pages where they are many and the system gives huge pages on request.
+// Make returns size zero bytes, backed by huge pages where they are many, faults are slow, and the system gives huge pages on request.
 func Make(size int) []byte {
 	b := make([]byte, size)
 	if size >= hugePage {
-		adviseHuge(b)
+		makeHuge(b)
 	}
 	return b
 }

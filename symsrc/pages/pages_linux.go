@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"sync"
 	"syscall"
 	"unsafe"
 )
@@ -19,7 +20,7 @@ const (
 var (
 	first = &set // The linker puts small variables first: of those that hold pointers, and then of those that the file holds no value for.
 	set   bool
-	heap  *[16]byte // where the heap begins, or soon after
+	heap  *[16]byte // where the heap begins, or soon after; nil if faults are fast
 )
 
 // init has the variables of packages copied from the file by one call, and backs the beginning of the heap by huge pages. Where faults are
@@ -51,11 +52,16 @@ func slow() bool {
 	return end.Nano()-begin.Nano() > 4*5000
 }
 
-// adviseHuge asks for huge pages in memory that is not written yet: those that lie in it whole, since a part would have a huge page that
-// others use split.
-func adviseHuge(memory []byte) {
-	begin := uintptr(unsafe.Pointer(unsafe.SliceData(memory)))
-	end := (begin + uintptr(len(memory))) &^ (hugePage - 1)
+// makeHuge asks for huge pages behind memory that is not written yet.
+func makeHuge(memory []byte) {
+	if heap != nil {
+		adviseHuge(uintptr(unsafe.Pointer(unsafe.SliceData(memory))), uintptr(len(memory)))
+	}
+}
+
+// adviseHuge asks for the huge pages that lie in memory whole: a part would have one that others use split.
+func adviseHuge(begin, size uintptr) {
+	end := (begin + size) &^ (hugePage - 1)
 	begin = (begin + hugePage - 1) &^ (hugePage - 1)
 	if begin < end {
 		madvise(begin, end-begin, syscall.MADV_HUGEPAGE)
@@ -65,3 +71,34 @@ func adviseHuge(memory []byte) {
 func madvise(begin, size, advice uintptr) {
 	_, _, _ = syscall.RawSyscall(syscall.SYS_MADVISE, begin, size, advice)
 }
+
+// Room lets the heap grow into huge pages where faults are slow. Only memory that the heap had already can be prepared, and only garbage
+// collection frees what was allocated from it, but for the stacks of goroutines that have ended: one has a large stack for a moment, of which
+// little is written.
+var Room = sync.OnceFunc(func() {
+	if heap == nil {
+		return
+	}
+	top := make(chan uintptr)
+	go func() { top <- tall(false) }()
+	if end := <-top; end > stack {
+		adviseHuge(end-stack, stack)
+	}
+})
+
+// stack is the size of the stack of a goroutine that has called tall, in bytes: a power of 2.
+const stack = 32 << 20
+
+// tall needs room for the argument of a call, and returns an address near the top of the stack.
+//
+//go:noinline
+func tall(call bool) uintptr {
+	var here byte
+	if call {
+		filled([stack / 2]byte{})
+	}
+	return uintptr(unsafe.Pointer(&here))
+}
+
+//go:noinline
+func filled([stack / 2]byte) {}

@@ -4,15 +4,19 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
 	"unsafe"
 )
 
-// needHuge skips a test where the system gives no huge pages on request.
+// needHuge skips a test where faults are fast, or the system gives no huge pages on request.
 func needHuge(t *testing.T) {
 	t.Helper()
+	if heap == nil {
+		t.Skip("faults are fast here")
+	}
 	const setting = "/sys/kernel/mm/transparent_hugepage/"
 	enabled, err := os.ReadFile(setting + "enabled")
 	if err != nil || bytes.Contains(enabled, []byte("[never]")) {
@@ -54,9 +58,6 @@ func TestMake(t *testing.T) {
 // TestHeap holds that the first page of the heap is a huge one, and that the variables of packages were copied.
 func TestHeap(t *testing.T) {
 	needHuge(t)
-	if heap == nil {
-		t.Skip("faults are fast here")
-	}
 	smaps, err := os.ReadFile("/proc/self/smaps")
 	if err != nil {
 		t.Skip(err)
@@ -77,4 +78,18 @@ func TestHeap(t *testing.T) {
 		}
 	}
 	t.Errorf("the heap, at %x, is not mapped", at)
+}
+
+func TestRoom(t *testing.T) {
+	needHuge(t)
+	Room()
+	const small, size = 512, 16 << 20
+	before, kept := faults(t), make([]*[small]byte, 0, size/small)
+	for range cap(kept) {
+		kept = append(kept, new([small]byte))
+	}
+	if n := faults(t) - before; n > size/(4<<10)/3 {
+		t.Errorf("%d faults in %d MiB", n, size>>20)
+	}
+	runtime.KeepAlive(kept)
 }

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"qss-filter/symsrc/diskcache"
-	"qss-filter/symsrc/pages"
 	"qss-filter/symsrc/mapped"
+	"qss-filter/symsrc/pages"
 )
 
 // text is the text of a map. Most of it are the contents of sources, which stay in the file.
