@@ -6,6 +6,7 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"unsafe"
 )
@@ -24,6 +25,25 @@ func needHuge(t *testing.T) {
 	if size, err := os.ReadFile(setting + "hpage_pmd_size"); err != nil || strings.TrimSpace(string(size)) != fmt.Sprint(hugePage) {
 		t.Skipf("huge pages are of another size: %s%v", size, err)
 	}
+	const size = 16 * hugePage
+	b, err := syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := syscall.Munmap(b); err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := syscall.Madvise(b, syscall.MADV_HUGEPAGE); err != nil {
+		t.Skipf("no huge pages: %v", err)
+	}
+	for i := 0; i < size; i += page {
+		b[i] = 1
+	}
+	if got := hugeAround(t, uintptr(unsafe.Pointer(&b[0]))); got < size/2 {
+		t.Skipf("memory is in pieces: the system has no huge pages now, only %d bytes", got)
+	}
 }
 
 func TestMake(t *testing.T) {
@@ -36,7 +56,7 @@ func TestMake(t *testing.T) {
 		}
 		b[i] = 1
 	}
-	if got := hugeAround(t, uintptr(unsafe.Pointer(&b[size/2]))); got < size/2 {
+	if got := hugeAround(t, uintptr(unsafe.Pointer(&b[size/2]))); got < hugePage {
 		t.Errorf("%d of %d bytes are in huge pages", got, size)
 	}
 	if len(Make(5)) != 5 {
@@ -61,7 +81,7 @@ func TestRoom(t *testing.T) {
 	for range cap(kept) {
 		kept = append(kept, new([small]byte))
 	}
-	if got := hugeAround(t, uintptr(unsafe.Pointer(kept[len(kept)-1]))); got < size/2 {
+	if got := hugeAround(t, uintptr(unsafe.Pointer(kept[len(kept)-1]))); got < hugePage {
 		t.Errorf("%d bytes of the heap are in huge pages", got)
 	}
 	runtime.KeepAlive(kept)
