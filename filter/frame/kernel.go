@@ -100,6 +100,9 @@ func kernelModule(line []byte, i int, f *Frame) {
 			return
 		}
 	}
+	if string(line[start:end]) == "kernel" && id == (Span{}) { // SystemTap's word for what is no module
+		return
+	}
 	if close < len(line) && line[close] == ']' && (id == Span{} || !id.Empty()) {
 		f.Module, f.BuildID, f.Whole.End = span(start, end), id, close+1
 	}

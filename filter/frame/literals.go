@@ -17,6 +17,9 @@ var (
 	pcWord       = match.Literal{Text: " pc ", When: match.Always, Fits: betweenNumbers}
 	inlinedMark  = match.Literal{Text: "(inlined)", When: match.Always, Fits: endsPerf}
 	unknownWord  = match.Literal{Text: "[unknown] (", When: match.Always, Fits: followsHex}
+	btNumber     = match.Literal{Text: "bt#", After: match.Digit, When: match.Always, Fits: endsFuchsia}
+	mapAddrWord  = match.Literal{Text: mapAddr, After: match.Hex, When: match.Always, Fits: followsParen}
+	mtracePlace  = match.Literal{Text: ":[0x", After: match.Hex, When: match.Always, Fits: endsMtrace}
 	atHex        = match.Literal{Text: " @ 0x", After: match.Hex, When: match.Always, Fits: followsItem}
 	pathParen    = match.Literal{Text: " (/", When: match.Absolute}
 	mongoOffset  = match.Literal{Text: `","o":"`, After: match.Hex, When: match.Always}
@@ -166,6 +169,21 @@ func endsDistance(line []byte, at int) bool {
 	}
 	return at > 0 && line[at-1] == ' ' && (mayEnd(line, end) || scan.Has(line, end, " (")) && bytes.Contains(line[:at], hexPrefix) &&
 		(!bytes.Contains(line[:at], soSuffix) || bytes.IndexByte(line[:at], '`') > 0) // the latter are of lldb
+}
+
+// endsFuchsia reports whether ` pc ` stands after a number, as in crash reports of Fuchsia.
+func endsFuchsia(line []byte, at int) bool {
+	_, end, ok := scan.Decimal(line, at+len("bt#"))
+	return ok && scan.Has(line, end, ": pc 0x")
+}
+
+// followsParen reports whether a parenthesis ends before the place.
+func followsParen(line []byte, at int) bool { return at > 0 && line[at-1] == ')' }
+
+// endsMtrace reports whether an address in brackets is the place of a call in a log of mtrace.
+func endsMtrace(line []byte, at int) bool {
+	end := scan.HexEnd(line, at+len(":[0x"))
+	return scan.Has(line, end, "]") && ofMtrace(line, end+1)
 }
 
 // endsBracket reports whether `[0x…` is closed, and stands where a frame has it: at the end of the line, before this filter's answer, after

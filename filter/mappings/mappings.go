@@ -304,6 +304,7 @@ func Literals() []match.Literal {
 		{Text: "r-x", When: match.Always, Fits: isMode},
 		{Text: string(buildIDWord), When: match.Always, Fits: followsModule},
 		{Text: string(clickHouseHash), When: match.Always, Fits: followsBuildID},
+		{Text: string(fuchsiaID), After: match.Hex, When: match.Always},
 	}
 }
 
@@ -326,7 +327,7 @@ var (
 
 // Words are in the texts that Announces, Heads and BuildID know.
 var Words = match.Subscribe(string(banner), string(memoryMap), string(dartBuildID), string(clickHouseHash), string(moduleField)+string(bar),
-	string(buildIDWord))
+	string(buildIDWord), string(fuchsiaID))
 
 // Announces returns how many lines after text are to be looked at whatever they hold, 0 for a text that announces nothing. words are those
 // that the text holds.
@@ -353,6 +354,7 @@ var (
 	buildIDWord    = []byte("build-id")
 	bar            = []byte("|")
 	moduleField    = []byte("Module")
+	fuchsiaID      = []byte("dso: id=")
 	clickHouse     = []byte("clickhouse")
 	clickHouseID   = []byte(", build id: ")
 	clickHouseHash = []byte(", git hash: ")
@@ -363,6 +365,7 @@ var (
 //	build_id: '369f…'                                            above the frames of a Dart program; the name is nil
 //	Module libfoo.so from rpm foo-1.2.x86_64, build-id=67f5…     systemd-coredump
 //	Module libfoo.so with build-id 67f5…
+//	dso: id=773627f59f0eab9eece83b31d05d685e001bd9f2 base=0x65ccdbd16000 name=libfdio.so     Fuchsia, before it had symbolizer markup
 //	Module|libfoo.so|1.2|libfoo.so|E774DB…0|0x7f3735d35000|0x7f3735ecefff|0   minidump-stackwalk, for machines
 //	(version 24.4.1.2088 (official build), build id: 6D0F…, git hash: …)     ClickHouse, of its only program
 //
@@ -385,6 +388,14 @@ func BuildID(text []byte, words match.Words) (module []byte, id symsrc.BuildID, 
 		module = fields[1][bytes.LastIndexByte(fields[1], '/')+1:]
 		id, ok = symsrc.ParseDebugID(fields[4])
 		return module, id, ok && len(module) > 0 && len(module) <= maxFileName
+	}
+	if _, list, is := bytes.Cut(text, fuchsiaID); is {
+		digits, rest, _ := bytes.Cut(list, []byte(" base=0x"))
+		_, module, ok = bytes.Cut(rest, []byte(" name="))
+		module = bytes.TrimPrefix(bytes.TrimRight(module, "\r\n"), []byte("app:"))
+		module = module[bytes.LastIndexByte(module, '/')+1:]
+		id = symsrc.ReadBuildID(digits)
+		return module, id, ok && id != "" && len(module) > 0 && len(module) <= maxFileName
 	}
 	i := bytes.Index(text, buildIDWord)
 	if i < 0 {

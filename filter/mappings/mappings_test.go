@@ -99,6 +99,8 @@ func TestBuildID(t *testing.T) {
 		{"Module /usr/lib/libfoo.so from rpm foo-1.2.x86_64, build-id=67f5bd, x", "libfoo.so", "67f5bd"},
 		{"   Module libfoo.so with build-id 67F5BD", "libfoo.so", "67f5bd"},
 		{"<Fatal> BaseDaemon: (version 24.4.1.2088 (official build), build id: 67F5BD, git hash: 1a2b) (from thread 4100)", "clickhouse", "67f5bd"},
+		{"[00131.375] 01102.01116> dso: id=1496e1 base=0xd8af0615000 name=app:/tmp/syz-executor", "syz-executor", "1496e1"},
+		{"dso: id=773627 base=0x65ccdbd16000 name=libfdio.so\r", "libfdio.so", "773627"},
 		{"Module|/usr/lib/libc.so.6|2.36|libc.so.6|E774DB9F26B16CD093172A8243F8547F0|0x7f3735d35000|0x7f3735ecefff|0", "libc.so.6", "9fdb74e7b126d06c93172a8243f8547f"},
 	} {
 		module, id, ok := mappings.BuildID([]byte(c.text), match.Look([]byte(c.text)))
@@ -113,7 +115,7 @@ func TestBuildID(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "build_id: '369f8e", "build_id: ''", "build-id 67f5bd", "Module  with build-id 67f5", "Module a without build-id.", "Module a has an odd build-id xyz",
-		"(version 24.4.1, no build id, git hash: 1a2b)", "see the build, git hash: 1a2b",
+		"(version 24.4.1, no build id, git hash: 1a2b)", "see the build, git hash: 1a2b", "dso: id=773627 base=0x65ccdbd16000", "dso: id=773627 name=libfdio.so",
 		"Module|app.exe|1|app.pdb|669008F7B6EE44058CBD5F21BEB5B5CFe|0x1|0x2|1", "Module|a"} {
 		if module, id, ok := mappings.BuildID([]byte(text), match.Look([]byte(text))); ok {
 			t.Errorf("%q: %q, %q", text, module, id)

@@ -26,9 +26,11 @@ func (p *Parser) ReadFrames(s Segment, renumbering, absolutes bool) (complete bo
 	}
 	plain, moved := p.plain(s)
 	is := p.found.read(&p.search, p.Ahead, plain[:p.plainOf(s.End, len(plain), plain, moved)], p.plainOf(s.Start, 0, plain, moved))
+	p.Frames = slices.Grow(p.Frames, len(is.frames))
 	for i := range is.frames {
-		p.Frames = append(p.Frames, Frame{Frame: is.frames[i]})
+		p.Frames = p.Frames[:len(p.Frames)+1]
 		found := &p.Frames[len(p.Frames)-1]
+		found.Frame = is.frames[i]
 		found.ReadTexts(plain)
 		if moved {
 			for _, span := range found.Spans() {

@@ -32,10 +32,12 @@ const (
 	firstFound  = 1 << 5
 	mostFound   = 1 << 10
 	foundGrowth = 4
-	// maxFoundText bounds a text in a slot, in bytes, and maxSlotFound its frames. maxFound bounds the frames that are kept of another.
+	// maxFoundText bounds a text in a slot, in bytes, and maxSlotFound its frames. For maxFound frames of another the memory is kept, for more while
+	// texts need a part of it, one of spareFound at least.
 	maxFoundText = 512
 	maxSlotFound = 4
 	maxFound     = 256
+	spareFound   = 4
 )
 
 // read returns the frames of a text, in which the program's own words begin at begin, until the next call. ahead may be nil.
@@ -99,8 +101,8 @@ func (k *found) of(text []byte) **searched {
 
 // search finds the frames of a text.
 func (s *searched) search(search *frame.Search, ahead *Ahead, text []byte, begin int) {
-	if cap(s.frames) > maxFound {
-		s.frames = nil
+	if cap(s.frames) > max(maxFound, spareFound*len(s.frames)) {
+		s.frames = nil // the last text did not need it
 	}
 	s.text, s.frames = s.text[:0], s.frames[:0]
 	known := false

@@ -62,3 +62,29 @@ func TestFoundCost(t *testing.T) {
 		t.Errorf("%v times memory", allocated)
 	}
 }
+
+// TestManyFrames holds that one text of many frames after the other costs no memory, and that it is given back when such texts end.
+func TestManyFrames(t *testing.T) {
+	var p parse.Parser
+	text := func(i, frames int) parse.Segment {
+		line := []byte(strings.Repeat(fmt.Sprintf("f+0x%x/0x3000 [m] ", i), frames) + strings.Repeat("word ", 200))
+		return parse.Segment{Text: line, End: len(line)}
+	}
+	many := [...]parse.Segment{text(1, 20000), text(2, 20000)}
+	i := 0
+	if allocated := testing.AllocsPerRun(10, func() {
+		p.ReadFrames(many[i%2], false, false)
+		i++
+	}); allocated > 0 {
+		t.Errorf("%v times memory", allocated)
+	}
+	if n := len(p.Frames); n != 20000 {
+		t.Fatal(n, "frames")
+	}
+	for i := range 2 {
+		p.ReadFrames(text(i, 300), false, false)
+	}
+	if n := p.Footprint(); n > 1<<20 {
+		t.Errorf("the parser takes %d bytes", n)
+	}
+}
