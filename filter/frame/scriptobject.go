@@ -45,7 +45,7 @@ func ofScript(line []byte, o *scan.Object, f *Frame) bool {
 	case o.Get(line, "methodName") != nil:
 		row, column = o.Get(line, "lineNumber"), o.Get(line, "column")
 		file, name, firstColumn = o.Path(line, "file"), o.Text(line, "methodName"), 0
-		if !endsBundle(file.Of(line)) { // other tools write such objects, whose columns count from 1
+		if !IsBundle(file.Of(line)) { // other tools write such objects, whose columns count from 1
 			return false
 		}
 	default:
@@ -71,11 +71,11 @@ func ofScript(line []byte, o *scan.Object, f *Frame) bool {
 
 // endsScript reports whether a path or URL is that of a script, whatever a server is asked for with it.
 func endsScript(path []byte) bool {
-	return bytes.HasSuffix(beforeAsked(path), []byte("js")) || endsBundle(path)
+	return bytes.HasSuffix(beforeAsked(path), []byte("js")) || IsBundle(path)
 }
 
-// endsBundle reports whether it is that of a bundle of React Native.
-func endsBundle(path []byte) bool {
+// IsBundle reports whether a path or URL is that of a bundle of React Native, whatever a server is asked for with it.
+func IsBundle(path []byte) bool {
 	path = beforeAsked(path)
 	return bytes.HasSuffix(path, []byte("bundle")) || bytes.HasSuffix(path, []byte(".hbc"))
 }

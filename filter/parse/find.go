@@ -9,6 +9,7 @@ import (
 	"qss-filter/filter/frame"
 	"qss-filter/filter/scan"
 	"qss-filter/sgr"
+	"qss-filter/symsrc"
 )
 
 // Frame is a frame of the text at hand. Its spans are those of the text as it stands. Its texts have no escape sequences.
@@ -160,8 +161,11 @@ func TrimHint(text []byte) []byte {
 }
 
 // NamesFunction reports whether no name is missing of a frame: the log names its function. The headline of a fault has the name in the stack
-// below it, and address 0 has none.
+// below it, and address 0 has none. A place in a script that no source map is known for is all there is to know, unless the script is minified.
 func (fr *Frame) NamesFunction() bool {
+	if fr.Space == symsrc.InScript && !fr.Headline {
+		return fr.Calls() || fr.Done && !fr.minified()
+	}
 	if fr.Done || fr.Headline || fr.Base == frame.Absolute && fr.Offset == 0 && !fr.Addr.Empty() { // the last is where a walk has ended
 		return true
 	}
@@ -170,6 +174,20 @@ func (fr *Frame) NamesFunction() bool {
 	}
 	name, _, _ := splitHint(fr.HintText)
 	return len(name) > 0
+}
+
+// Calls reports whether the log has the name of the function of a frame in a script. V8 writes `<anonymous>` where there is none, with what it was
+// called on before it, React Native `anonymous`.
+func (fr *Frame) Calls() bool {
+	return bytes.ContainsFunc(fr.HintText, isLetter) && !bytes.HasSuffix(fr.HintText, []byte("anonymous>")) && string(fr.HintText) != "anonymous"
+}
+
+// minifiedColumn is the column, counted from 0, from which on a line is longer than people write them.
+const minifiedColumn = 1000 - 1
+
+// minified reports whether the place of a frame in a script tells nobody anything: the script is a bundle, or the line is too long.
+func (fr *Frame) minified() bool {
+	return fr.Offset&(1<<32-1) >= minifiedColumn || len(fr.ModuleText) == 0 || frame.IsBundle(fr.ModuleText)
 }
 
 // SplitHint splits `f(int)+0x17`, `f + 23`, `in f` or `, in f` into the name and the offset in it. has is set if there is an offset.

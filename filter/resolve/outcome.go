@@ -84,6 +84,11 @@ const NoProgram = "no program of a board is known that has code there"
 // Unasked returns why nothing was asked about a frame.
 func Unasked(fr *parse.Frame) string {
 	switch {
+	case fr.Space == symsrc.InScript && !fr.Headline && !fr.Calls():
+		if fr.NamesFunction() {
+			return "the log names the place already"
+		}
+		return "no source map of the script is known"
 	case fr.NamesFunction():
 		return "the log names the function already"
 	case fr.Shape == frame.NumberOnly:

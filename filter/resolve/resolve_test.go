@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"qss-filter/filter/frame"
 	"qss-filter/filter/match"
 	"qss-filter/filter/parse"
 	"qss-filter/filter/resolve"
@@ -131,6 +132,47 @@ func TestMemo(t *testing.T) {
 	}
 	if got := r.Counts.Tally; got.Frames != 5 || got.Unnamed() != 0 {
 		t.Errorf("counted %+v", got)
+	}
+}
+
+// TestWithoutMap holds what is said of frames of scripts without a source map: whether the log has a name, a place that a person can look at, or neither.
+func TestWithoutMap(t *testing.T) {
+	const name, place, neither = "IN_LOG: the log names the function already", "IN_LOG: the log names the place already", "NOT_ASKED: no source map of the script is known"
+	r := resolve.New(resolve.Options{Symbols: &recorded{}})
+	for text, want := range map[string]string{
+		"    at f (/srv/app/dist/main.js:1:2345)":                                         name,
+		"    at new K (/srv/app/dist/main.js:1:2345)":                                     name,
+		"    at inner (address at index.android.bundle:1:237392)":                         name,
+		"f@https://example.com/a.js:1:22":                                                 name,
+		"value@1:557290":                                                                  name,
+		"    at /srv/app/src/server.js:12:5":                                              place,
+		"    at Object.<anonymous> (/srv/app/src/server.js:12:5)":                         place,
+		"@https://example.com/a.js:1:22":                                                  place,
+		"/srv/app/index.js:7":                                                             name, // the headline of the stack below it
+		"    at /srv/app/dist/main.js:1:2345":                                             neither,
+		"    at async file:///srv/app/dist/main.mjs:1:2345":                               neither,
+		"    at <anonymous> (/srv/app/dist/main.js:1:2345)":                               neither,
+		"    at Object.<anonymous> (/srv/app/dist/main.js:1:2345)":                        neither,
+		"    at index.android.bundle:1:237392":                                            neither,
+		"    at anonymous (address at index.android.bundle:1:7)":                          neither,
+		"anonymous@1:557290":                                                              neither,
+		`{"colno":2507,"filename":"app:///main.jsbundle","function":"?","lineno":19}`:     neither,
+		`{"colno":2507,"filename":"app:///main.jsbundle","function":"value","lineno":19}`: name,
+	} {
+		p := parse.Parser{}
+		fr := &parse.Frame{}
+		if x, ok := frame.ReadExcerpt([]byte(text), 0); ok && text[0] == '/' {
+			fr.Frame = x.Frame(0)
+		} else if p.ReadFrames(parse.Segment{Text: []byte(text)}, false, false); len(p.Frames) == 1 {
+			fr = &p.Frames[0]
+		} else {
+			t.Errorf("%q: %d frames", text, len(p.Frames))
+			continue
+		}
+		a := r.ResolveFrame(t.Context(), r.Processes.Unnamed, 1, []byte(text), fr)
+		if got := resolve.OutcomeOf(fr, a).String() + ": " + resolve.Unasked(fr); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
 	}
 }
 
