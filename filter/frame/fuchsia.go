@@ -45,10 +45,11 @@ func readFuchsia(s *Search, line []byte, at, _ int, f *Frame) bool {
 //	dso: id=1496e1863bc310a7322542c41969d8ca90d92878 base=0xd8af0615000 name=app:/tmp/syz-executor
 //	bt#01: pc 0xd8af19736ef sp 0x6ef13e3cf6b8 (app:/tmp/syz-executor,0x135e6ef)
 //
-// The number is the distance from where the module begins, whose build ID the list above says. What is loaded first is `app:` and the program's name.
-func readFuchsiaCrash(s *Search, line []byte, at, from int, f *Frame) bool {
+// `bt` stays before the frame. The number in parentheses is the distance from where the module begins, whose build ID the list above says. What
+// is loaded first is `app:` and the program's name.
+func readFuchsiaCrash(s *Search, line []byte, at, _ int, f *Frame) bool {
 	n, numEnd, ok := scan.Decimal(line, at+1)
-	if !ok || !scan.EndsWith(line, from, at, "bt") || !scan.Has(line, numEnd, ": pc ") {
+	if !ok || !scan.Has(line, numEnd, ": pc ") {
 		return false
 	}
 	addr := span(numEnd+len(": pc "), 0)
@@ -73,7 +74,7 @@ func readFuchsiaCrash(s *Search, line []byte, at, from int, f *Frame) bool {
 	if scan.Has(line, mod.Start, "app:") && comma > len("app:") {
 		mod.Start += len("app:")
 	}
-	*f = Frame{Whole: span(at-len("bt"), end+1), Num: span(at+1, numEnd), Number: n, Addr: addr, Module: mod, Off: off, Offset: v, Space: symsrc.InImage}
+	*f = Frame{Whole: span(at, end+1), Num: span(at+1, numEnd), Number: n, Addr: addr, Module: mod, Off: off, Offset: v, Space: symsrc.InImage}
 	f.answer(s, line, end+1)
 	return true
 }

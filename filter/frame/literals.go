@@ -17,7 +17,7 @@ var (
 	pcWord       = match.Literal{Text: " pc ", When: match.Always, Fits: betweenNumbers}
 	inlinedMark  = match.Literal{Text: "(inlined)", When: match.Always, Fits: endsPerf}
 	unknownWord  = match.Literal{Text: "[unknown] (", When: match.Always, Fits: followsHex}
-	btNumber     = match.Literal{Text: "bt#", After: match.Digit, When: match.Always, Fits: endsFuchsia}
+	pcOfFuchsia  = match.Literal{Text: ": pc 0x", After: match.Hex, When: match.Always, Fits: followsDigit}
 	mapAddrWord  = match.Literal{Text: mapAddr, After: match.Hex, When: match.Always, Fits: followsParen}
 	mtracePlace  = match.Literal{Text: ":[0x", After: match.Hex, When: match.Always, Fits: endsMtrace}
 	atHex        = match.Literal{Text: " @ 0x", After: match.Hex, When: match.Always, Fits: followsItem}
@@ -169,12 +169,6 @@ func endsDistance(line []byte, at int) bool {
 	}
 	return at > 0 && line[at-1] == ' ' && (mayEnd(line, end) || scan.Has(line, end, " (")) && bytes.Contains(line[:at], hexPrefix) &&
 		(!bytes.Contains(line[:at], soSuffix) || bytes.IndexByte(line[:at], '`') > 0) // the latter are of lldb
-}
-
-// endsFuchsia reports whether ` pc ` stands after a number, as in crash reports of Fuchsia.
-func endsFuchsia(line []byte, at int) bool {
-	_, end, ok := scan.Decimal(line, at+len("bt#"))
-	return ok && scan.Has(line, end, ": pc 0x")
 }
 
 // followsParen reports whether a parenthesis ends before the place.

@@ -43,7 +43,7 @@ var formats = [...]Format{
 	{"chromium", "#", 0, "", stopAt(plusHex), readChromium, "#00 0x7324d92d /data/app-lib/libbase.cr.so+0x0006992d"},
 	{"envoy", "#", 0, "", stopAt(bracketHex), readEnvoy, "[critical][backtrace] #1: [0x5564bb12b48f]"},
 	{"fuchsia", "#", 0, "", stopAt(plusHex), readFuchsia, "   #23 0x01515046fe79 <libc.so>(5f6ac44089fc254a4911e3b55cdaa6d10c4f8174)+0x63e79"},
-	{"fuchsia", "#", 0, "", stopAt(btNumber), readFuchsiaCrash, "bt#01: pc 0xd8af19736ef sp 0x6ef13e3cf6b8 (app:/tmp/syz-executor,0x135e6ef)"},
+	{"fuchsia", "#", 0, "", stopAt(pcOfFuchsia), readFuchsiaCrash, "bt#01: pc 0xd8af19736ef sp 0x6ef13e3cf6b8 (app:/tmp/syz-executor,0x135e6ef)"},
 	{"mozilla", "#", 0, "", stopAt(plusHex), readMozilla, "#02: main[/usr/lib/firefox/firefox +0x1234]"},
 	{"dart", "#", 0, "", stopAt(plusHex), readDart, "    #00 abs 0000007af71c4903 virt 000000000019e903 _kDartIsolateSnapshotInstructions+0xd7dc3"},
 	{"backward", "#", 0, "", stopAt(atAddress), readBackward, `#6    Object "./a.out", at 0x4019d8, in main`},
