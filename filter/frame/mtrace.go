@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"qss-filter/filter/scan"
+	"qss-filter/symsrc"
 )
 
 // readMtrace reads the place of a call in a log of glibc's mtrace(3); `0x` stands at line[at]:
@@ -11,8 +12,8 @@ import (
 //	@ ./prog:[0x1190] + 0x558b3abe04a0 0x64
 //	@ ./prog:(main+27)[0x11a0] - 0x558b3abe04a0
 //
-// It is a return address, the file's own (tr_where in glibc's malloc/mtrace-impl.c). Of older versions it is an
-// absolute one.
+// It is a return address, less where the module begins (tr_where in glibc's malloc/mtrace-impl.c). Of older versions it is an absolute one: of a
+// program that is loaded where it is linked, it cannot be told from a place far in a large one.
 func readMtrace(s *Search, line []byte, at, from int, f *Frame) bool {
 	addr, end, ok := bracketed(line, at-1)
 	if !ok || !ofMtrace(line, end) {
@@ -37,15 +38,22 @@ func readMtrace(s *Search, line []byte, at, from int, f *Frame) bool {
 		return false
 	}
 	v, _, _ := scan.Address(line, addr.Start)
-	*f = Frame{Whole: span(start, end), Module: span(start, colon), Hint: hint, Off: addr, Offset: v, Convention: Raw}
-	if v>>32 > 0 { // no file is that large
-		f.Base, f.Addr = Absolute, addr
+	mod := span(start, colon)
+	*f = Frame{Whole: span(start, end), Module: mod, Hint: hint, Off: addr, Offset: v, Space: symsrc.InImage, Convention: Raw}
+	switch {
+	case v>>32 > 0: // no file is that large
+		f.Base, f.Space, f.Addr = Absolute, 0, addr
+	case v >= lowestProgram && !bytes.Contains(mod.Of(line), soSuffix):
+		return false
 	}
 	f.answer(s, line, end)
 	return true
 }
 
 var mtraceSign = []byte("@ ")
+
+// lowestProgram is where linkers place programs that are not moved, on most machines at the lowest.
+const lowestProgram = 0x400000
 
 // ofMtrace reports whether what mtrace does with memory stands after a place.
 func ofMtrace(line []byte, i int) bool {

@@ -12,7 +12,7 @@ const mapAddr = " mapaddr="
 //
 //	Process 7 (main) terminated SIGSEGV code=1 fltno=11 ip=0102cda8(/usr/lib/ldqnx.so.2@_band_get_aligned+0x000002b8) mapaddr=0002cda8. ref=00000000
 //
-// The address is that of the instruction. QNX's manual gives mapaddr to addr2line, and does not say whether it counts in the file or is the ELF's own.
+// The address is that of the instruction. QNX's manual passes mapaddr to addr2line, and does not say whether it counts in the file or is the ELF's own.
 func readQNX(s *Search, line []byte, at, from int, f *Frame) bool {
 	if !scan.EndsWith(line, from, at, ")") {
 		return false

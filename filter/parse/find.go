@@ -185,7 +185,7 @@ func (fr *Frame) Calls() bool {
 // minifiedColumn is the column, counted from 0, from which on a line is longer than people write them.
 const minifiedColumn = 1000 - 1
 
-// minified reports whether the place of a frame in a script tells nobody anything: the script is a bundle, or the line is too long.
+// minified reports whether the place of a frame in a script is of no use by itself: the script is a bundle, or the line is too long.
 func (fr *Frame) minified() bool {
 	return fr.Offset&(1<<32-1) >= minifiedColumn || len(fr.ModuleText) == 0 || frame.IsBundle(fr.ModuleText)
 }
