@@ -89,11 +89,14 @@ func (m *Maps) remembered(ctx context.Context, name string) *Script {
 	}
 	m.failed = false
 	s := m.find(ctx, name)
-	size := s.size()
-	for _, e := range m.known {
-		size += e.script.size()
+	full := len(m.known) >= maxScripts
+	if size := s.size(); size > 0 && !full { // a log may name a script without a map in each line
+		for _, e := range m.known {
+			size += e.script.size()
+		}
+		full = size > maxKept
 	}
-	if len(m.known) >= maxScripts || size > maxKept {
+	if full {
 		clear(m.known)
 	}
 	m.known[name] = &entry{s, time.Now(), m.failed}
