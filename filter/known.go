@@ -307,21 +307,28 @@ func learnModule(line []byte) (k contextFields, ok bool) {
 // learnReset reads a reset.
 func learnReset(line []byte) (k contextFields, ok bool) {
 	e, ok := alone(line, markup.Reset, &k)
+	if !ok {
+		return k, false
+	}
 	k.head = append(print.AppendReset(nil, &e), k.end...)
-	return k, ok
+	return k, true
 }
 
-// alone returns the element that a line consists of.
+// alone returns the element that a line consists of. Why its fields are malformed, if they are, is not asked here.
 func alone(line []byte, tag markup.Tag, k *contextFields) (e markup.Element, ok bool) {
 	body, end := scan.CutEnd(line)
+	e, ok = markup.Next(body, 0)
+	if !ok || e.Tag != tag || e.Start != 0 || e.End != len(body) || len(end) == 0 {
+		return e, false
+	}
 	for _, other := range [...][]byte{resolve.SanitizerWord, resolve.RuntimeError, resolve.SummaryWord, {0x1b}} {
 		if bytes.Contains(body, other) { // which means something to others
 			return e, false
 		}
 	}
-	e, ok = markup.Next(body, 0)
+	e.Terse = true
 	k.tag, k.end = tag, bytes.Clone(end)
-	return e, ok && e.Tag == tag && e.Start == 0 && e.End == len(body) && len(end) > 0
+	return e, true
 }
 
 // contextBlock is the latest run of context lines from a reset on. Where it comes again while nothing has changed since, as

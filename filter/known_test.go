@@ -115,3 +115,14 @@ func TestKnownLinesCost(t *testing.T) {
 		t.Errorf("%v times memory", allocated)
 	}
 }
+
+// TestMalformedLinesCost holds that nobody asks why the fields of a line are malformed, which takes a thousand times as long as reading them,
+// only to learn that the line is not a known one.
+func TestMalformedLinesCost(t *testing.T) {
+	f := filter.New(filter.Options{Symbols: &symbols{}})
+	for _, line := range []string{"{{{module:6:lib.so:elf:6f03.84}}}\n", "{{{mmap:0x55ff25b8c000:0x2d420:load:0:q:0x0}}}\n"} {
+		if allocated := testing.AllocsPerRun(10, func() { f.Known(nil, []byte(line)) }); allocated > 4 {
+			t.Errorf("%v times memory for %q", allocated, line)
+		}
+	}
+}
