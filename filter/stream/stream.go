@@ -305,10 +305,16 @@ func (r *run) chunk(ctx context.Context, b []byte) error {
 		}
 		if begin > pos {
 			out, same := r.l.Skip(r.text, b[pos:begin])
-			if r.text = out; same && pos == 0 && begin == len(b) && len(out) == 0 {
-				return r.writeAll(b)
-			}
-			if same {
+			switch r.text = out; {
+			case !same:
+			case begin-pos >= copied:
+				if err := r.write(); err != nil {
+					return err
+				}
+				if err := r.writeAll(b[pos:begin]); err != nil {
+					return err
+				}
+			default:
 				r.text = append(r.text, b[pos:begin]...)
 			}
 		}
@@ -325,6 +331,9 @@ func (r *run) chunk(ctx context.Context, b []byte) error {
 	}
 	return r.write()
 }
+
+// copied is how many bytes between candidates are written from where they were read: a write of their own is cheaper than to copy them.
+const copied = 32 << 10
 
 var newline = []byte{'\n'}
 
