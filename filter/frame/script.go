@@ -20,6 +20,7 @@ import (
 //	    at .inner(address at index.android.bundle:1:2)       Firebase Crashlytics for React Native, which makes frames of Java of them
 //	1  ???   0x0 total + 1066 (main.jsbundle:1066:119:1066)  and on Darwin
 //	total@http://localhost:8081/index.bundle:1234:56         JavaScriptCore and SpiderMonkey
+//	total()@http://localhost/app.js:47:2                     stacktrace.js and error-stack-parser
 //	@/srv/app/dist/app.js:3:1                                the same without a function
 //	  at ? @index.android.bundle:28:762                      the same, as Sentry's tools convert it for Metro
 //	 ❯ Cart.total dist/app.js:1:237                          Vitest
@@ -304,7 +305,7 @@ func isCall(text []byte) bool {
 // an n are a line break in some logs, and part of a path on Windows.
 func (s *Search) scriptWord(line []byte, low, at int, f *Frame) bool {
 	start := at
-	for start > low && !scan.IsSpace(line[start-1]) && line[start-1] != '"' && line[start-1] != '(' && (line[start-1] != '\'' || !scan.Has(line, f.Off.End, "'")) && s.spend(1) {
+	for start > low && !scan.IsSpace(line[start-1]) && line[start-1] != '"' && (line[start-1] != '(' || line[start] == ')') && (line[start-1] != '\'' || !scan.Has(line, f.Off.End, "'")) && s.spend(1) {
 		start--
 	}
 	if bytes.HasPrefix(line[start:at], escapedBreak) {
@@ -368,6 +369,9 @@ func (s *Search) scriptFrom(line []byte, low, start, at int, f *Frame) bool {
 		}
 		return startsURL(line[start:at]) && endsLineOrText(line, f.Off.End)
 	}
+	if i := s.lastIndex(line[start:start+sign], escapedBreak); i >= 0 { // no name has one
+		start, sign = start+i+len(escapedBreak), sign-i-len(escapedBreak)
+	}
 	module := start + sign + 1
 	if sign == 0 && scan.EndsWith(line, low, start, unnamedCall) && (start-len(unnamedCall) == low || startsWord(line, start-len(unnamedCall))) {
 		f.Whole, f.Module = span(start-len(unnamedCall), f.Off.End), span(module, module)
@@ -378,7 +382,7 @@ func (s *Search) scriptFrom(line []byte, low, start, at int, f *Frame) bool {
 	}
 	f.Whole, f.Module = span(start, f.Off.End), span(module, module)
 	if sign > 0 {
-		f.Func = span(start, start+sign)
+		f.Func = span(start, start+len(bytes.TrimSuffix(line[start:start+sign], []byte("()"))))
 	}
 	return true
 }
