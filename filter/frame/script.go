@@ -383,8 +383,24 @@ func (s *Search) scriptFrom(line []byte, low, start, at int, f *Frame) bool {
 	f.Whole, f.Module = span(start, f.Off.End), span(module, module)
 	if sign > 0 {
 		f.Func = span(start, start+len(bytes.TrimSuffix(line[start:start+sign], []byte("()"))))
+		if i := bytes.LastIndexByte(f.Func.Of(line), '*'); i >= 0 && f.Func.Start+i+1 < f.Func.End { // `promise callback*f`: what Firefox says of who has called it
+			f.Func.Start += i + 1
+		}
+		f.codeOf(line, low)
 	}
 	return true
+}
+
+// codeOf has a frame of a whole script, a module or of eval begin at its first word, which JavaScriptCore has a space after.
+func (f *Frame) codeOf(line []byte, low int) {
+	if string(f.Func.Of(line)) != "code" {
+		return
+	}
+	for _, kind := range [...]string{"global ", "module ", "eval "} {
+		if at := f.Func.Start - len(kind); scan.EndsWith(line, low, f.Func.Start, kind) && (at == low || startsWord(line, at) || line[at-1] == '"') {
+			f.Whole.Start, f.Func.Start = at, at
+		}
+	}
 }
 
 // unnamedCall stands before the `@` of a call without a name, as Sentry's tools convert it.
