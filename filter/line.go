@@ -226,7 +226,7 @@ func (f *Filter) read(ctx context.Context, t *resolve.Thread, l *parse.Line) {
 	}
 	if len(p.Elements) == 0 {
 		f.readFrames(l.Segment, t.Stack.Shift > 0 || f.observed())
-		f.assemble(t, l)
+		f.assemble(t)
 		if fr, ok := f.excerptAt(l); ok {
 			p.Frames = append(p.Frames[:0], fr)
 		}
@@ -237,14 +237,14 @@ func (f *Filter) read(ctx context.Context, t *resolve.Thread, l *parse.Line) {
 }
 
 // assemble leaves out the frames of a segment that are parts of one whose rest is not there, and makes the last part the frame.
-func (f *Filter) assemble(t *resolve.Thread, l *parse.Line) {
+func (f *Filter) assemble(t *resolve.Thread) {
 	whole := f.parser.Frames[:0]
 	for i := range f.parser.Frames {
 		fr := &f.parser.Frames[i]
 		if fr.Part != frame.NoPart {
 			f.idle, f.lasting = false, false // the lines below depend on it, and it on those above
 		}
-		if f.resolver.Processes.Whole(t, l.Text, fr) {
+		if f.resolver.Processes.Whole(t, fr) {
 			whole = append(whole, *fr)
 		}
 	}

@@ -88,12 +88,15 @@ func memberAlone(line []byte, at, from int, key string, part ScriptPart) (value 
 		value, end, ok = span(start, e), e, is && v > 0 && v < 1<<31
 	} else if scan.Has(line, start, `"`) {
 		n := bytes.IndexByte(line[start+1:min(len(line), start+1+maxModule)], '"')
-		value, end, ok = span(start+1, start+1+n), start+n+2, n > 0
-		text := value.Of(line[:max(0, value.End)])
+		if n <= 0 {
+			return value, 0, false
+		}
+		value, end = span(start+1, start+1+n), start+n+2
+		text := value.Of(line)
 		if part == FunctionPart {
-			ok = ok && bytes.IndexByte(text, '\\') < 0
+			ok = bytes.IndexByte(text, '\\') < 0
 		} else {
-			ok = ok && endsScript(text)
+			ok = endsScript(text)
 		}
 	}
 	if !ok {

@@ -6,7 +6,6 @@ import (
 	"qss-filter/filter/frame"
 	"qss-filter/filter/parse"
 	"qss-filter/filter/scan"
-	"qss-filter/sgr"
 )
 
 // parts is what the last lines say of a frame of a script that is an object of JSON with a member on a line. The log has one of these open at most:
@@ -22,11 +21,11 @@ type parts struct {
 
 // Whole makes a frame that is a part of one whole, if the lines above have the rest, and reports whether that is so. A frame that no line is a
 // part of is whole.
-func (o *Processes) Whole(t *Thread, text []byte, fr *parse.Frame) bool {
+func (o *Processes) Whole(t *Thread, fr *parse.Frame) bool {
 	if fr.Part == frame.NoPart {
 		return true
 	}
-	p, indent := &o.parts, indentOf(text[:fr.Whole.Start])
+	p, indent := &o.parts, fr.Whole.Start
 	if p.thread != t || p.indent != indent || p.has(fr.Part) {
 		*p = parts{thread: t, indent: indent}
 	}
@@ -78,7 +77,7 @@ func (o *Processes) Pass(lines []byte) {
 		} else {
 			lines = nil
 		}
-		line = bytes.TrimRight(sgr.Uncolored(nil, line), " \t\r,")
+		line = bytes.TrimRight(line, " \t\r,")
 		if len(line) == 0 {
 			continue
 		}
@@ -100,6 +99,3 @@ func (o *Processes) Pass(lines []byte) {
 		}
 	}
 }
-
-// indentOf returns how many bytes of a line are before its words, without colors.
-func indentOf(before []byte) int { return len(sgr.Uncolored(nil, before)) }
