@@ -27,6 +27,7 @@ func (f *Filter) Line(ctx context.Context, dst, line []byte) (out []byte) {
 		f.opt.Read(f.line, line)
 	}
 	line = f.uncolored(line)
+	f.resolver.Processes.Pass(line)
 	l := f.readLine(line, f.line)
 	t := f.thread(l)
 	f.resolver.Prefetch.Expect(t)
@@ -225,6 +226,7 @@ func (f *Filter) read(ctx context.Context, t *resolve.Thread, l *parse.Line) {
 	}
 	if len(p.Elements) == 0 {
 		f.readFrames(l.Segment, t.Stack.Shift > 0 || f.observed())
+		f.assemble(t)
 		if fr, ok := f.excerptAt(l); ok {
 			p.Frames = append(p.Frames[:0], fr)
 		}
@@ -232,6 +234,21 @@ func (f *Filter) read(ctx context.Context, t *resolve.Thread, l *parse.Line) {
 			f.readJava(ctx, t, l)
 		}
 	}
+}
+
+// assemble leaves out the frames of a segment that are parts of one whose rest is not there, and makes the last part the frame.
+func (f *Filter) assemble(t *resolve.Thread) {
+	whole := f.parser.Frames[:0]
+	for i := range f.parser.Frames {
+		fr := &f.parser.Frames[i]
+		if fr.Part != frame.NoPart {
+			f.idle, f.lasting = false, false // the lines below depend on it, and it on those above
+		}
+		if f.resolver.Processes.Whole(t, fr) {
+			whole = append(whole, *fr)
+		}
+	}
+	f.parser.Frames = whole
 }
 
 // readElements reads the elements of a text, and says which are malformed.

@@ -267,6 +267,7 @@ func (l *liner) Skip(dst, lines []byte) (out []byte, same bool) {
 	if l.objects != nil {
 		out = l.objects.Texts(dst, l.line+1, lines)
 	}
+	l.resolver.Processes.Pass(lines)
 	n := bytes.Count(lines, newline)
 	l.parser.Skip(lines, l.line+1, n)
 	l.line += n

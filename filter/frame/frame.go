@@ -178,6 +178,8 @@ type Frame struct {
 	Hosts bool
 	// Above is set where the build ID stands on a line above, and whether the frame is the first one of its stack; see Part.
 	Above bool
+	// Part is set where the line has no more of the frame than that.
+	Part ScriptPart
 	// Later is set where the log states the build IDs of modules below their frames, or the sum of a board's program.
 	Later bool
 	// Machines, if not 0, are what the emitter runs on. It is the only program there, and has no mappings.

@@ -74,7 +74,7 @@ var (
 	wordedPlace   = match.Literal{Text: wordedFrame, After: match.Digit, When: match.Always}
 	errorPlace    = match.Literal{Text: wordedError, After: match.Digit, When: match.Always}
 	// sentryPlace, protocolPlace and nativePlace are keys of objects that are frames of scripts.
-	sentryPlace   = match.Literal{Text: sentryColumn, When: match.Always, Fits: statesPlaceInScript(sentryColumn)}
+	sentryPlace   = match.Literal{Text: sentryColumn, When: match.Always, Fits: statesPlaceOrPart}
 	protocolPlace = match.Literal{Text: protocolColumn, When: match.Always, Fits: statesPlaceInScript(protocolColumn)}
 	nativePlace   = match.Literal{Text: nativeMethod, When: match.Always, Fits: statesMethodOfBundle}
 	// plusDecimal is before the distance from where a function or an image begins, in frames of Darwin.

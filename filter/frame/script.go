@@ -20,6 +20,7 @@ import (
 //	    at .inner(address at index.android.bundle:1:2)       Firebase Crashlytics for React Native, which makes frames of Java of them
 //	1  ???   0x0 total + 1066 (main.jsbundle:1066:119:1066)  and on Darwin
 //	total@http://localhost:8081/index.bundle:1234:56         JavaScriptCore and SpiderMonkey
+//	total()@http://localhost/app.js:47:2                     stacktrace.js and error-stack-parser
 //	@/srv/app/dist/app.js:3:1                                the same without a function
 //	  at ? @index.android.bundle:28:762                      the same, as Sentry's tools convert it for Metro
 //	 ❯ Cart.total dist/app.js:1:237                          Vitest
@@ -304,7 +305,7 @@ func isCall(text []byte) bool {
 // an n are a line break in some logs, and part of a path on Windows.
 func (s *Search) scriptWord(line []byte, low, at int, f *Frame) bool {
 	start := at
-	for start > low && !scan.IsSpace(line[start-1]) && line[start-1] != '"' && line[start-1] != '(' && (line[start-1] != '\'' || !scan.Has(line, f.Off.End, "'")) && s.spend(1) {
+	for start > low && !scan.IsSpace(line[start-1]) && line[start-1] != '"' && (line[start-1] != '(' || line[start] == ')') && (line[start-1] != '\'' || !scan.Has(line, f.Off.End, "'")) && s.spend(1) {
 		start--
 	}
 	if bytes.HasPrefix(line[start:at], escapedBreak) {
@@ -368,6 +369,9 @@ func (s *Search) scriptFrom(line []byte, low, start, at int, f *Frame) bool {
 		}
 		return startsURL(line[start:at]) && endsLineOrText(line, f.Off.End)
 	}
+	if i := s.lastIndex(line[start:start+sign], escapedBreak); i >= 0 { // no name has one
+		start, sign = start+i+len(escapedBreak), sign-i-len(escapedBreak)
+	}
 	module := start + sign + 1
 	if sign == 0 && scan.EndsWith(line, low, start, unnamedCall) && (start-len(unnamedCall) == low || startsWord(line, start-len(unnamedCall))) {
 		f.Whole, f.Module = span(start-len(unnamedCall), f.Off.End), span(module, module)
@@ -378,9 +382,25 @@ func (s *Search) scriptFrom(line []byte, low, start, at int, f *Frame) bool {
 	}
 	f.Whole, f.Module = span(start, f.Off.End), span(module, module)
 	if sign > 0 {
-		f.Func = span(start, start+sign)
+		f.Func = span(start, start+len(bytes.TrimSuffix(line[start:start+sign], []byte("()"))))
+		if i := bytes.LastIndexByte(f.Func.Of(line), '*'); i >= 0 && f.Func.Start+i+1 < f.Func.End { // `promise callback*f`: what Firefox says of who has called it
+			f.Func.Start += i + 1
+		}
+		f.codeOf(line, low)
 	}
 	return true
+}
+
+// codeOf has a frame of a whole script, a module or of eval begin at its first word, which JavaScriptCore has a space after.
+func (f *Frame) codeOf(line []byte, low int) {
+	if string(f.Func.Of(line)) != "code" {
+		return
+	}
+	for _, kind := range [...]string{"global ", "module ", "eval "} {
+		if at := f.Func.Start - len(kind); scan.EndsWith(line, low, f.Func.Start, kind) && (at == low || startsWord(line, at) || line[at-1] == '"') {
+			f.Whole.Start, f.Func.Start = at, at
+		}
+	}
 }
 
 // unnamedCall stands before the `@` of a call without a name, as Sentry's tools convert it.

@@ -29,7 +29,7 @@ const (
 func readScriptObject(s *Search, line []byte, at, from int, f *Frame) bool {
 	s.object.Nests = scan.Has(line, at, sentryColumn) // only these have others in them, the source around the line and variables
 	defer func() { s.object.Nests = false }()
-	return s.readObject(line, at, from, f, ofScript)
+	return s.readObject(line, at, from, f, ofScript) || scan.Has(line, at, sentryColumn) && readScriptPart(sentryColumn)(s, line, at, from, f)
 }
 
 // ofScript reads such a frame.

@@ -167,6 +167,8 @@ type Processes struct {
 	buildIDs int
 	// forgotten is how often all threads were forgotten.
 	forgotten int
+	// parts are of the frame that the last lines are parts of.
+	parts parts
 }
 
 // newProcesses returns an empty set of processes that by tells apart.
@@ -181,6 +183,7 @@ func (o *Processes) forget() {
 	o.byKey, o.writers, o.threads = map[string]*Process{}, map[string]*writer{}, map[string]*Thread{}
 	o.last, o.lastKey, o.Shifted, o.open, o.buildIDs = nil, o.lastKey[:0], 0, 0, 0
 	o.forgotten++
+	o.parts = parts{}
 	o.Unnamed = o.find([]byte{0}, 0) // the key of lines that name neither process nor thread
 }
 

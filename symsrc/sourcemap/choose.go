@@ -44,6 +44,9 @@ func (c *code) choose(f *found, line, column int) bool {
 			return false
 		}
 	}
+	if string(token) == newWord && from == offset && f.construct(&r, offset, line) {
+		return true
+	}
 	if r.beginsFunction(offset) {
 		return false
 	}
@@ -362,7 +365,7 @@ func (f *found) await(r *row, from, offset, line, column int) comparison {
 		if len(bytes.Trim(r.text[min(offset+len(awaitWord), to):to], " (")) > 0 {
 			break
 		}
-		if place, ok := f.awaitBefore(&f.near[i]); ok {
+		if place, ok := f.wordBefore(&f.near[i], awaitWord); ok {
 			f.index, f.word = i, &place
 			return agrees
 		}
@@ -376,4 +379,33 @@ func (f *found) await(r *row, from, offset, line, column int) comparison {
 		return differs
 	}
 	return unknown
+}
+
+// construct has the place of the word `new` at an offset, at which a segment begins, be that of the word in the source before what it makes. Where a
+// variable was replaced by what it was, some maps have the variable at the word, and what is made in its own place. It returns false if the source
+// does not say so.
+func (f *found) construct(r *row, offset, line int) bool {
+	after := offset + len(newWord)
+	if f.compare(f.index, []byte(newWord)) != differs {
+		return false
+	}
+	for i := f.index + 1; i < len(f.near); i++ {
+		n, at := f.generated(i)
+		to, ok := r.offset(at)
+		if n != line || !ok {
+			return false
+		}
+		if to < after {
+			continue
+		}
+		r.want(after, to)
+		if len(bytes.Trim(r.text[after:to], " (")) > 0 {
+			return false
+		}
+		if place, ok := f.wordBefore(&f.near[i], newWord); ok {
+			f.index, f.word = i, &place
+			return true
+		}
+	}
+	return false
 }

@@ -415,3 +415,28 @@ func TestInexact(t *testing.T) {
 		}
 	}
 }
+
+// TestNew has the map that Vite's minifier makes where it puts what is made in the place of its variable: at `new` it has the variable.
+func TestNew(t *testing.T) {
+	for _, c := range []struct {
+		source       string
+		line, column int
+	}{
+		{`const gate = new Gate(1);\nreturn gate.open();`, 1, 13},
+		{`const gate = make(Gate(1));\nreturn gate.open();`, 2, 7}, // a compiler has made it
+		{`const gate = anew Gate(1);\nreturn gate.open();`, 2, 7},
+	} {
+		m, err := Parse([]byte(`{"version":3,"sources":["a.ts"],"sourcesContent":["` + c.source + `"],"names":[],"mappings":"AACA,OAAO,IADU"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := m.find(0, len("return "), nil)
+		var o Original
+		if newCode([]byte("return new o(1).open()")).choose(&f, 0, len("return ")) {
+			o, _ = f.original()
+		}
+		if o.Line != c.line || o.Column != c.column {
+			t.Errorf("%s: new is at %d:%d, want %d:%d", c.source, o.Line, o.Column, c.line, c.column)
+		}
+	}
+}

@@ -801,17 +801,18 @@ func hasToken(line, word string) bool {
 	}
 }
 
-const awaitWord = "await"
+// Words of operators, whose place is that of a frame.
+const awaitWord, newWord = "await", "new"
 
-// awaitBefore returns where the word is in the source that waits for what a segment has. ok is false if there is none.
-func (f *found) awaitBefore(s *segment) (at position, ok bool) {
+// wordBefore returns where an operator is in the source that what a segment has follows. ok is false if there is none.
+func (f *found) wordBefore(s *segment, word string) (at position, ok bool) {
 	w, end, ok := f.source(s)
 	if !ok || end < 0 {
 		return at, false
 	}
 	before := strings.TrimRight(w.text[:end], " \t\r\n(")
-	if !strings.HasSuffix(before, awaitWord) || len(before) > len(awaitWord) && inWord(before[len(before)-len(awaitWord)-1]) {
+	if !strings.HasSuffix(before, word) || len(before) > len(word) && inWord(before[len(before)-len(word)-1]) {
 		return at, false
 	}
-	return w.place(len(before) - len(awaitWord)), true
+	return w.place(len(before) - len(word)), true
 }
