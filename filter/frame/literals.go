@@ -34,11 +34,12 @@ var (
 	epcWord      = match.Literal{Text: "epc = ", After: match.Hex, When: match.Always, Fits: statesFault}
 	barHex       = match.Literal{Text: "|0x", After: match.Hex, When: match.Always, Fits: endsFields}
 	unrealWord   = match.Literal{Text: "!UnknownFunction(0x", After: match.Hex, When: match.Always}
+	unnamedIn    = match.Literal{Text: ": ??? (in /", When: match.Always, Fits: endsHex}
 	stackWord    = match.Literal{Text: "3ff", When: match.Absolute}
 	atAddress    = match.Literal{Text: "Object \"", When: match.Always, Fits: followsNumber}
 	numberZeros  = match.Literal{Text: "# 0x00000000", When: match.Always, Fits: followsDigit}
 	firstID      = match.Literal{Text: "[0]", After: match.Hex, When: match.Always, Fits: beforeID}
-	capturedWord = match.Literal{Text: ") [captured native frame] (", When: match.Always, Fits: closesID}
+	capturedWord = match.Literal{Text: ") [captured native frame] (", When: match.Always, Fits: endsHex}
 	idOffsetKey  = match.Literal{Text: `"build_id_offset":`, When: match.Always, Fits: followsBuildID}
 	relativeKey  = match.Literal{Text: `relative_address`, When: match.Always, Fits: statesHex}
 	unnamedMark  = match.Literal{Text: unnamedWord, After: match.Hex, When: match.Always, Fits: afterTick}
@@ -232,8 +233,8 @@ func followsHex(line []byte, at int) bool {
 	return at < 2 || line[at-1] == ' ' && scan.IsHex(line[at-2])
 }
 
-// closesID reports whether a build ID may end before the place.
-func closesID(line []byte, at int) bool { return at > 0 && scan.IsHex(line[at-1]) }
+// endsHex reports whether a hexadecimal number may end before the place, such as a build ID.
+func endsHex(line []byte, at int) bool { return at > 0 && scan.IsHex(line[at-1]) }
 
 // endsPerf reports whether the place is the end of a frame of perf, which begins with a tab.
 func endsPerf(line []byte, at int) bool {

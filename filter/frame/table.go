@@ -122,7 +122,7 @@ var formats = [...]Format{
 	{"zephyr", " 0x", 0, "", stopAt(address), readZephyr, "E: Faulting instruction address (r15/pc): 0x00023c8a"},
 	{"swift", " 0x", 0, "", stopAt(address), readSwiftText, "1 [ra]          0x00007f8a3e6a1d90 <unknown> in libc.so.6"},
 	{"webkit", " 0x", 0, "", stopAt(address), readWebKit, "16  0x7f1644eaa5c3 cc::ThreadProxy::BeginMainFrame()"},
-	{"valgrind", " 0x", 0, "", stopAt(address), readValgrind, "==6151==    by 0x10937A: demo::Widget::poke(int) (crash.cc:19)"},
+	{"valgrind", " 0x", 0, "", stopAt(address, unnamedIn), readValgrind, "==6151==    by 0x10937A: demo::Widget::poke(int) (crash.cc:19)"},
 	{"nuttx", "pc:0x", 0, "", stopAt(address), readPX4, " r8:0x00000000  sp:0x2007d820 lr:0x080148dd pc:0x08014900"},
 	{"nuttx", "lr:0x", 0, "", stopAt(address), readPX4, " r8:0x00000000  sp:0x2007d820 lr:0x080148dd pc:0x08014900"},
 	{"esp8266", "=0x", 0, "", stopAt(address), readBoardWord, "epc1=0x40201234 epc2=0x00000000 epc3=0x00000000 excvaddr=0x00000000 depc=0x00000000"},

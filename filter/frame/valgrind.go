@@ -1,6 +1,9 @@
 package frame
 
-import "qss-filter/filter/scan"
+import (
+	"qss-filter/filter/scan"
+	"qss-filter/symsrc"
+)
 
 // readValgrind reads a frame of valgrind that names no line; `0x` stands at line[at]:
 //
@@ -26,7 +29,7 @@ func readValgrind(s *Search, line []byte, at, from int, f *Frame) bool {
 	end := limit
 	if k := s.lastIndex(line[nameStart:limit], []byte(" (in /")); k >= 0 && line[limit-1] == ')' {
 		end = nameStart + k
-		f.Module = span(end+len(" (in "), limit-1)
+		f.Module, f.Space = span(end+len(" (in "), limit-1), symsrc.Fixed
 	}
 	f.replace(s, line, nameStart, end)
 	return true

@@ -66,6 +66,7 @@ var places = map[string]place{
 	".so+0":                        {1, 5},
 	"0x":                           {0, 4},
 	"3ff":                          {0, 1},
+	": ??? (in /":                  {2, 1},
 	": pc 0x":                      {1, 4},
 	": unhandled ":                 {1, 4},
 	":[0x":                         {0, 4},
