@@ -346,10 +346,7 @@ func (w *Text) oneFrame(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve
 	default:
 		dst = append(dst, s.Text[pos:end]...)
 	}
-	if a != nil {
-		dst = w.added(dst, s, func(b []byte) []byte { return w.appendMissing(b, fr, a, s.Text, end) })
-	}
-	return dst
+	return w.added(dst, s, func(b []byte) []byte { return w.appendMissing(b, fr, a, s.Text, end) })
 }
 
 // member writes an object with the answer as a member of its own.

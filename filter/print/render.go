@@ -244,7 +244,11 @@ func (w *renderer) appendModule(dst []byte, a *resolve.Answer) []byte {
 // appendReason writes why a frame has no name, or that its file was not verified: ` [NOT_ELF libf.so (BuildId: …): not an ELF file]`.
 // It writes nothing if the log was filtered before and has a reason at the frame's end, line[at], already.
 func (w *renderer) appendReason(dst []byte, a *resolve.Answer, line []byte, at int) []byte {
-	text := w.reason(a)
+	return w.appendWhy(dst, w.reason(a), line, at)
+}
+
+// appendWhy writes a reason, if it is not there already.
+func (w *renderer) appendWhy(dst []byte, text string, line []byte, at int) []byte {
 	if text == "" || explained(line, at, text) {
 		return dst
 	}
@@ -258,8 +262,14 @@ func (w *renderer) appendReason(dst []byte, a *resolve.Answer, line []byte, at i
 }
 
 // appendMissing is appendReason for a frame of the log. If the log names its function, only a line is missing: why is written if reasons are asked
-// for.
+// for, as is why nothing was asked.
 func (w *renderer) appendMissing(dst []byte, fr *parse.Frame, a *resolve.Answer, line []byte, at int) []byte {
+	if a == nil {
+		if w.opt.Explain && resolve.OutcomeOf(fr, nil) == resolve.NotAsked {
+			return w.appendWhy(dst, resolve.Unasked(fr), line, at)
+		}
+		return dst
+	}
 	if resolve.OutcomeOf(fr, a) == resolve.InLog && (!w.opt.Explain || fr.Done || a.Module == nil && !a.Contradicted()) {
 		return dst
 	}
@@ -288,6 +298,11 @@ func explained(line []byte, at int, text string) bool {
 	near := sgr.Uncolored(nil, line[from:min(len(line), at+reach)])
 	if bytes.Contains(near, []byte(" ["+text+"]")) {
 		return true
+	}
+	if before := sgr.Uncolored(nil, line[from:at]); bytes.HasSuffix(before, []byte("]")) { // some frames take the rest of their line
+		if i := bytes.LastIndex(before, []byte(" [")); i >= 0 && resolve.IsExplanation(before[i+2:]) {
+			return true
+		}
 	}
 	after, found := bytes.CutPrefix(sgr.Uncolored(nil, line[at:min(len(line), at+reach)]), []byte(" ["))
 	return found && resolve.IsExplanation(after)

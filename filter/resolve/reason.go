@@ -124,7 +124,7 @@ func (a *Answer) ExplainFirst() bool {
 
 // explanations are the beginnings of what Explanation returns, besides those with a status.
 var explanations = [...]string{"unverified: ", "not verified: ", "several modules ", "several methods ", "no lasting mapping ", "no mapping ", "another build: ", "no symbol at 0x",
-	"no source at ", "unclear: "}
+	"no source at ", "unclear: ", "no source map ", "the log gives no ", "the log names no ", "no program of a board "}
 
 // IsExplanation reports whether a text begins as an explanation does, maybe another than an answer has by now: a log that was filtered
 // before has them.

@@ -24,12 +24,16 @@ import (
 	"qss-filter/symsrc/object"
 )
 
-// fakeSource returns a function for every address, except in modules whose name contains "bad".
+// fakeSource returns a function for every address, except in modules whose name contains "bad", and in libraries where they are linked: none is loaded
+// there.
 type fakeSource struct{}
 
 func (fakeSource) Frames(_ context.Context, q symsrc.Addr) symsrc.Answer {
 	if strings.Contains(q.Module.Name, "bad") {
 		return symsrc.Answer{Files: &symsrc.Files{ElfStatus: symsrc.NotFound, DebugStatus: symsrc.NotFound, Note: "elf not found"}}
+	}
+	if q.Space == symsrc.Fixed && strings.HasSuffix(q.Module.Name, ".so") {
+		return symsrc.Answer{Files: &symsrc.Files{Elf: "/elf" + q.Module.Name}}
 	}
 	name := fmt.Sprintf("fn_%x", q.Offset)
 	frames := []symsrc.Frame{{Func: name, File: "/src/a.c", Line: int(q.Offset)}}
