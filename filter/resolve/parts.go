@@ -16,7 +16,11 @@ type parts struct {
 	indent              int
 	url, file, function string
 	line, column        uint64 // counted from 1, 0 where not known yet
-	said                bool   // its answer stands already
+	// unsure is set if its answer stands already, or if no bracket was seen at its begin: what has only the lines with some of the keys does not
+	// show where an object ends.
+	unsure bool
+	// opens and before say whether the last line and the one before it end as one at which an object begins.
+	opens, before bool
 }
 
 // Whole makes a frame that is a part of one whole, if the lines above have the rest, and reports whether that is so. A frame that no line is a
@@ -27,7 +31,7 @@ func (o *Processes) Whole(t *Thread, fr *parse.Frame) bool {
 	}
 	p, indent := &o.parts, fr.Whole.Start
 	if p.thread != t || p.indent != indent || p.has(fr.Part) {
-		*p = parts{thread: t, indent: indent}
+		*p = parts{thread: t, indent: indent, unsure: !p.before, opens: p.opens}
 	}
 	switch fr.Part {
 	case frame.URLPart:
@@ -45,10 +49,10 @@ func (o *Processes) Whole(t *Thread, fr *parse.Frame) bool {
 	if file == "" { // of a program on the machine itself only this may be the path
 		file = p.file
 	}
-	if p.said || fr.Part == frame.FunctionPart || file == "" || p.line == 0 || p.column == 0 {
+	if p.unsure || fr.Part == frame.FunctionPart || file == "" || p.line == 0 || p.column == 0 {
 		return false
 	}
-	p.said = true
+	p.unsure = true
 	fr.Offset, fr.ModuleText, fr.HintText = (p.line-1)<<32|(p.column-1), []byte(file), []byte(p.function)
 	return true
 }
@@ -68,9 +72,14 @@ func (p *parts) has(part frame.ScriptPart) bool {
 	return p.column > 0
 }
 
-// Pass notes the lines that mean nothing else: one that ends with a bracket may end the object whose parts are known.
+// Pass notes the lines that mean nothing else: one that ends with a bracket may begin an object, or end the one whose parts are known.
 func (o *Processes) Pass(lines []byte) {
-	for o.parts.thread != nil && len(lines) > 0 {
+	if o.parts.thread == nil {
+		last := bytes.TrimRight(lines, " \t\r\n")
+		o.parts.before, o.parts.opens = o.parts.opens, len(last) > 0 && last[len(last)-1] == '{'
+		return
+	}
+	for len(lines) > 0 {
 		line := lines
 		if i := bytes.IndexByte(lines, '\n'); i >= 0 {
 			line, lines = lines[:i], lines[i+1:]
@@ -81,21 +90,22 @@ func (o *Processes) Pass(lines []byte) {
 		if len(line) == 0 {
 			continue
 		}
-		end := len(line) - 1
-		switch c := line[end]; c {
-		case '{', '[':
-			// `}, {` begins with the end of one, and `"frames": [` where its key does.
+		p, end := &o.parts, len(line)-1
+		opens, ended := line[end] == '{', false
+		switch line[end] {
+		case '{':
+			// `}, {` begins with the end of one, and `"frames": {` where its key does.
 			words := bytes.LastIndexAny(line[:end], "}]")
 			if words < 0 {
 				words = scan.Spaces(line, 0)
 			}
-			if words < o.parts.indent && c == '{' {
-				o.parts = parts{}
-			}
+			ended = words < p.indent
 		case '}', ']':
-			if end < o.parts.indent {
-				o.parts = parts{}
-			}
+			ended = end < p.indent
 		}
+		if ended {
+			*p = parts{opens: p.opens}
+		}
+		p.before, p.opens = p.opens, opens
 	}
 }
