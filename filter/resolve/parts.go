@@ -16,9 +16,6 @@ type parts struct {
 	indent              int
 	url, file, function string
 	line, column        uint64 // counted from 1, 0 where not known yet
-	// unsure is set if its answer stands already, or if no bracket was seen at its begin: what has only the lines with some of the keys does not
-	// show where an object ends.
-	unsure bool
 	// opens and before say whether the last line and the one before it end as one at which an object begins.
 	opens, before bool
 }
@@ -31,7 +28,11 @@ func (o *Processes) Whole(t *Thread, fr *parse.Frame) bool {
 	}
 	p, indent := &o.parts, fr.Whole.Start
 	if p.thread != t || p.indent != indent || p.has(fr.Part) {
-		*p = parts{thread: t, indent: indent, unsure: !p.before, opens: p.opens}
+		opened := p.before
+		if *p = (parts{opens: p.opens}); !opened { // grep may have left out where one object ends and the next begins
+			return false
+		}
+		p.thread, p.indent = t, indent
 	}
 	switch fr.Part {
 	case frame.URLPart:
@@ -49,11 +50,11 @@ func (o *Processes) Whole(t *Thread, fr *parse.Frame) bool {
 	if file == "" { // of a program on the machine itself only this may be the path
 		file = p.file
 	}
-	if p.unsure || fr.Part == frame.FunctionPart || file == "" || p.line == 0 || p.column == 0 {
+	if fr.Part == frame.FunctionPart || file == "" || p.line == 0 || p.column == 0 {
 		return false
 	}
-	p.unsure = true
 	fr.Offset, fr.ModuleText, fr.HintText = (p.line-1)<<32|(p.column-1), []byte(file), []byte(p.function)
+	*p = parts{opens: p.opens} // it is answered once
 	return true
 }
 
