@@ -69,10 +69,15 @@ func TestFixedValgrind(t *testing.T) {
 		return all
 	}
 	named := func(log string, flags ...string) []string {
+		t.Helper()
 		if err := os.WriteFile(program+".log", []byte(log), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		return places(run(append(append([]string{"qss-filter", "--no-config", "--no-cache"}, flags...), program+".log")...))
+		out, err := exec.Command("qss-filter", append(append([]string{"--no-config", "--no-cache"}, flags...), program+".log")...).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return places(string(out))
 	}
 	for _, pie := range []string{"-no-pie", "-pie"} {
 		run("gcc", "-g", "-O1", "-fPIE", pie, "-Wl,--build-id", "-o", program, source)
