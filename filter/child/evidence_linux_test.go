@@ -399,3 +399,24 @@ func TestSameInode(t *testing.T) {
 		t.Error("a file that is gone is known")
 	}
 }
+
+// TestIsRandom has places that kernels chose: of 120,000 starts on x86-64 those where the loader was highest, and of starts without randomization.
+func TestIsRandom(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the places are those of x86-64")
+	}
+	for _, c := range []struct {
+		base uint64
+		want bool
+	}{
+		{0x7ffbff269000, true}, {0x7ffbfeebb000, true}, {0x7ffbf8a0c000, true}, {0x7f0000000000, true}, {0x55d1a3c4e000, true}, {0x400000, true},
+		{0x7ffff7fc3000, false},
+		{0x7fffbaf9a000, false}, // ulimit -s 1000000
+		{0x555555554000, false},
+		{0x2aaaaaaab000, false}, // ulimit -s unlimited
+	} {
+		if got := isRandom(c.base); got != c.want {
+			t.Errorf("%#x: %v", c.base, got)
+		}
+	}
+}
