@@ -201,7 +201,7 @@ func (p *partition) reread(ctx context.Context, until uint64) error {
 		p.done = max(last, until)
 		if v := &p.vigilance; v.poison.Mark != nil && !v.overtaken {
 			v.poison.Mark.Worker = p.w.name // nothing of what it says is left to do
-			p.vigilance.unmark(ctx, true)
+			p.vigilance.unmark(ctx)
 		}
 	}
 	return err
@@ -344,7 +344,7 @@ func (p *partition) letGo(ctx context.Context, some []*process) error {
 
 // leave releases the partition to the next worker, at the end.
 func (p *partition) leave(ctx context.Context) {
-	p.vigilance.unmark(ctx, true)
+	p.vigilance.unmark(ctx)
 	for _, one := range p.processes {
 		p.w.keep(one)
 		p.drop(one)
@@ -354,7 +354,7 @@ func (p *partition) leave(ctx context.Context) {
 
 // pass releases the partition to another worker.
 func (p *partition) pass(ctx context.Context) {
-	p.vigilance.unmark(ctx, true)
+	p.vigilance.unmark(ctx)
 	for _, one := range p.processes {
 		p.w.keep(one)
 		p.drop(one)

@@ -21,8 +21,9 @@ import (
 // A panic is recovered, and after the second one the line is raw. A line that takes longer than lineLimit is abandoned with the
 // goroutine that annotates it, and is raw immediately. The only trace of a worker's death is that lines are delivered again. Therefore
 // lines that may have been in progress when a worker ended are annotated carefully: before a few of them are started, a mark in the
-// bucket of states names them, and a worker that finds the mark of another one continues with a mark for each single line. If
-// a line's own mark is found twice, the line is raw. The raw lines are kept next to the mark, so that every worker treats them the same.
+// bucket of states names them, and a worker that finds the mark of another one continues with a mark for each single line, at which none of
+// its other partitions has a line of that kind: all begin again at once, and would be found at theirs each time that one of them ends the worker.
+// If a line's own mark is found twice, the line is raw. The raw lines are kept next to the mark, so that every worker treats them the same.
 
 // poison is the record of a partition's lines that cannot be annotated, in the bucket of states.
 type poison struct {
@@ -90,9 +91,8 @@ type vigilance struct {
 	number int // of the partition
 	log    *slog.Logger
 	poison poison
-	// revision is that of poison in the bucket, 0 for none; sent is the pending answer to the last value.
+	// revision is that of poison in the bucket, 0 for none.
 	revision uint64
-	sent     jetstream.PubAckFuture
 	// overtaken is set if another worker has written a mark since it was read; that mark must stay.
 	overtaken bool
 	why       map[uint64]string // of poison.Raw
@@ -112,7 +112,7 @@ func (v *vigilance) examine(ctx context.Context) error {
 	if v.poison, v.revision, err = v.kept(ctx); err != nil {
 		return fmt.Errorf("look for lines that cannot be annotated: %w", err)
 	}
-	v.sent, v.overtaken = nil, false
+	v.overtaken = false
 	v.why = map[uint64]string{}
 	for _, raw := range v.poison.Raw {
 		v.why[raw.Line] = raw.Why
@@ -203,16 +203,6 @@ func (v *vigilance) remember(raw rawLine) {
 func (v *vigilance) keep(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, storeWait)
 	defer cancel()
-	if v.sent != nil {
-		select {
-		case answer := <-v.sent.Ok():
-			v.revision = answer.Sequence
-		case <-v.sent.Err(): // a conflict, or not stored
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		v.sent = nil
-	}
 	name := poisonPrefix + strconv.Itoa(v.number)
 	for {
 		value, err := json.Marshal(&v.poison)
@@ -249,6 +239,11 @@ func (v *vigilance) keep(ctx context.Context) error {
 	}
 }
 
+// single reports whether a line is to have its own mark.
+func (v *vigilance) single(l *line) bool {
+	return v.careful && l.raw == "" && l.seq >= v.first && l.seq <= v.last
+}
+
 // begin marks the first of some lines if they may end this worker, and returns how many of them may be annotated next.
 func (v *vigilance) begin(ctx context.Context, lines []*line) (n int) {
 	if !v.careful {
@@ -257,13 +252,12 @@ func (v *vigilance) begin(ctx context.Context, lines []*line) (n int) {
 	if lines[0].raw != "" {
 		return 1
 	}
-	single := func(l *line) bool { return l.seq >= v.first && l.seq <= v.last }
 	n = 1
-	for !single(lines[0]) && n < len(lines) && n < markLines && !single(lines[n]) && lines[n].raw == "" {
+	for !v.single(lines[0]) && n < len(lines) && n < markLines && !v.single(lines[n]) && lines[n].raw == "" {
 		n++
 	}
 	m := &mark{First: lines[0].seq, Last: lines[n-1].seq, Worker: v.w.name}
-	if single(lines[0]) {
+	if v.single(lines[0]) {
 		if m.Tries = 1; m.First == v.begun {
 			m.Tries += v.tries
 		}
@@ -278,20 +272,14 @@ func (v *vigilance) begin(ctx context.Context, lines []*line) (n int) {
 	return n
 }
 
-// unmark removes the mark. It waits for the answer only if wait is set.
-func (v *vigilance) unmark(ctx context.Context, wait bool) {
+// unmark removes the mark.
+func (v *vigilance) unmark(ctx context.Context) {
 	if v.poison.Mark == nil || v.poison.Mark.Worker != v.w.name {
 		return
 	}
 	v.poison.Mark = nil
-	if wait {
-		if err := v.keep(ctx); err != nil {
-			v.log.Warn("remove the mark of lines", "error", err)
-		}
-		return
-	}
-	if value, err := json.Marshal(&v.poison); err == nil && v.sent == nil && v.revision > 0 {
-		v.sent, _ = v.w.send(poisonPrefix+strconv.Itoa(v.number), value, jetstream.WithExpectLastSequencePerSubject(v.revision))
+	if err := v.keep(ctx); err != nil {
+		v.log.Warn("remove the mark of lines", "error", err)
 	}
 }
 
@@ -306,6 +294,14 @@ func (p *partition) feed(ctx context.Context, out []message, lines []*line) (_ [
 	size := 0 // of the messages
 	for fed < len(lines) && size < share {
 		some := lines[fed:]
+		single := p.vigilance.single(some[0])
+		if single {
+			select {
+			case p.w.suspect <- struct{}{}:
+			case <-ctx.Done():
+				return out, fed, ctx.Err()
+			}
+		}
 		n := p.vigilance.begin(ctx, some)
 		done := 0
 		out, err = p.watch(ctx, out, n, func(i int) uint64 { return some[i].seq }, func(ctx context.Context, out []message, i int) []message {
@@ -322,11 +318,14 @@ func (p *partition) feed(ctx context.Context, out []message, lines []*line) (_ [
 			done++
 			return out
 		})
+		if single {
+			if err == nil {
+				p.vigilance.unmark(ctx)
+			}
+			<-p.w.suspect
+		}
 		if err != nil { // the steps may still run
 			return out, fed, err
-		}
-		if v := &p.vigilance; v.poison.Mark != nil && v.poison.Mark.Tries > 0 {
-			p.vigilance.unmark(ctx, false)
 		}
 		fed += done
 	}

@@ -24,8 +24,11 @@ type hostile struct {
 }
 
 func (h hostile) Frames(ctx context.Context, q symsrc.Addr) symsrc.Answer {
-	if q.Module.Name == "deadly.so" {
+	switch q.Module.Name {
+	case "deadly.so":
 		h.die(ctx)
+	case "slow.so":
+		time.Sleep(500 * time.Millisecond)
 	}
 	return h.offsets.Frames(ctx, q)
 }
@@ -37,6 +40,7 @@ func beMortal(url string) (status int) {
 	o := options(url, os.Stderr)
 	o.Partitions = 1
 	o.Filter.Symbols = hostile{die: func(context.Context) {
+		time.Sleep(200 * time.Millisecond) // so that a slow line of another partition has begun, and is not done
 		if self, err := os.FindProcess(os.Getpid()); err == nil {
 			_ = self.Kill() // as the kernel does where memory is short
 		}
@@ -53,6 +57,7 @@ func beMortal(url string) (status int) {
 const (
 	deadlyMap  = "{{{module:1:deadly.so:elf:4567cdef}}}\n{{{mmap:0x9000:0x1000:load:1:rx:0x0}}}\n"
 	deadlyText = "    #0 0x1 (deadly.so+0x20) (BuildId: 4567cdef)\n"
+	slowText   = "    #0 0x1 (slow.so+0x20) (BuildId: 89abcdef)\n"
 )
 
 // rawLines returns the annotated lines that left as they came, with the reasons, and how many lines there are in all.
@@ -83,16 +88,17 @@ func rawLines(t *testing.T, js jetstream.JetStream) (raw map[string]string, all 
 
 // TestCrash holds that a line whose annotation kills the worker leaves as it came after a few workers, and no other one does.
 func TestCrash(t *testing.T) {
-	for name, c := range map[string]struct{ before, after string }{
-		"the first line":       {"", "1\n"},
-		"among others":         {strings.Repeat(frameLine, 300), strings.Repeat(frameLine, 300)},
-		"read again each time": {strings.Repeat("text\n", 20), "==2==ERROR: AddressSanitizer\n" + frameLine},
+	for name, c := range map[string]struct{ before, after, others string }{
+		"the first line":       {"", "1\n", ""},
+		"among others":         {strings.Repeat(frameLine, 300), strings.Repeat(frameLine, 300), ""},
+		"read again each time": {strings.Repeat("text\n", 20), "==2==ERROR: AddressSanitizer\n" + frameLine, ""},
+		"beside a slow line":   {"", "1\n", slowText},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // they wait for what a dead worker held
 			_, url := broker(t, brokerOptions{})
 			js := client(t, url)
-			other := contextLines + strings.Repeat(frameLine, 100)
+			other := contextLines + c.others + strings.Repeat(frameLine, 100)
 			log := contextLines + c.before + deadlyText + c.after
 			publish(t, url, "1", other)
 			publish(t, url, "2", log)
@@ -124,7 +130,7 @@ func TestCrash(t *testing.T) {
 			}
 			t.Logf("%d workers", starts)
 			for _, key := range []string{"h.1", "h.3"} {
-				if got := annotated(t, js, key, 103); strings.Count(strings.Join(got, ""), " a.so@10 ") != 100 {
+				if got := annotated(t, js, key, strings.Count(other, "\n")); strings.Count(strings.Join(got, ""), " a.so@10 ") != 100 {
 					t.Errorf("%s: got %q", key, got)
 				}
 			}
@@ -391,14 +397,14 @@ func TestPoisonOfTwo(t *testing.T) {
 			begin(b, 8)
 			begin(a, 5)
 			begin(a, 6)
-			a.vigilance.unmark(t.Context(), true)
+			a.vigilance.unmark(t.Context())
 		}, "[] b 8"},
 		{"marks come and go", func(a, _ *partition) {
 			v := &a.vigilance
 			v.first, v.last = 1, 10
 			for n := range uint64(5) {
 				begin(a, 1+n)
-				a.vigilance.unmark(t.Context(), false)
+				a.vigilance.unmark(t.Context())
 			}
 			begin(a, 6)
 			if v.overtaken {

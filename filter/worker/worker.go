@@ -58,6 +58,8 @@ type worker struct {
 	limit atomic.Int64
 	// annotating is a semaphore of Options.Parallel.
 	annotating chan struct{}
+	// suspect is a semaphore of 1, for the lines that have their own marks.
+	suspect chan struct{}
 	// name identifies this worker. now is the clock for the time that lines take.
 	name string
 	now  func() time.Time
@@ -97,7 +99,7 @@ func begin(ctx context.Context, o Options) error {
 	if err != nil {
 		host = "host"
 	}
-	w := &worker{opt: o, key: key, log: log, annotating: make(chan struct{}, o.Parallel), failures: make(chan int, 1),
+	w := &worker{opt: o, key: key, log: log, annotating: make(chan struct{}, o.Parallel), suspect: make(chan struct{}, 1), failures: make(chan int, 1),
 		name: host + "-" + strconv.Itoa(os.Getpid()) + "-" + nuid.Next(), now: o.now, fatal: make(chan error, 1)}
 	if w.now == nil {
 		w.now = time.Now
