@@ -42,7 +42,7 @@ func license(t *testing.T, dir string) string {
 	return ""
 }
 
-// TestLibraries holds the README's table of libraries to go.mod and to the files of their licenses.
+// TestLibraries holds the table of libraries in the topic security to go.mod and to the files of their licenses.
 func TestLibraries(t *testing.T) {
 	out, err := exec.Command("go", "list", "-m", "-f", "{{if not (or .Main .Indirect)}}{{.Path}} {{.Dir}}{{end}}", "all").Output()
 	if err != nil {
@@ -59,12 +59,14 @@ func TestLibraries(t *testing.T) {
 	for _, line := range strings.Split(strings.TrimSpace(string(out)), "\n") {
 		path, dir, _ := strings.Cut(line, " ")
 		path = regexp.MustCompile(`/v\d+$`).ReplaceAllString(path, "")
-		if has := license(t, dir); told[path] != has || has == "" {
-			t.Errorf("README.md says of the license of %s %q, it is %q", path, told[path], has)
+		if dir == "" { // where only some packages were ever tested
+			t.Logf("%s was never downloaded: its license is not compared", path)
+		} else if has := license(t, dir); told[path] != has || has == "" {
+			t.Errorf("the topic security says of the license of %s %q, it is %q", path, told[path], has)
 		}
 		delete(told, path)
 	}
 	for path := range told {
-		t.Errorf("README.md names %s, which go.mod does not need", path)
+		t.Errorf("the topic security names %s, which go.mod does not need", path)
 	}
 }
