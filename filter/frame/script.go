@@ -2,6 +2,7 @@ package frame
 
 import (
 	"bytes"
+	"strings"
 
 	"qss-filter/filter/scan"
 	"qss-filter/symsrc"
@@ -294,7 +295,7 @@ func isCall(text []byte) bool {
 	}
 	text = beforeAlias(text)
 	for _, c := range text {
-		if c|0x20 < 'a' && c != '_' && c != '$' && c != '.' && c != '#' && c != '<' && c != '>' && c-'0' > 9 || c|0x20 > 'z' && c < 0x80 {
+		if c < 0x80 && !scan.IsLetter(c) && !scan.IsDigit(c) && strings.IndexByte("_$.#<>", c) < 0 {
 			return false
 		}
 	}
@@ -305,8 +306,15 @@ func isCall(text []byte) bool {
 // an n are a line break in some logs, and part of a path on Windows.
 func (s *Search) scriptWord(line []byte, low, at int, f *Frame) bool {
 	start := at
-	for start > low && !scan.IsSpace(line[start-1]) && line[start-1] != '"' && (line[start-1] != '(' || line[start] == ')') && (line[start-1] != '\'' || !scan.Has(line, f.Off.End, "'")) && s.spend(1) {
-		start--
+	for closed := 0; start > low && !scan.IsSpace(line[start-1]) && line[start-1] != '"' && (line[start-1] != '\'' || !scan.Has(line, f.Off.End, "'")) && s.spend(1); start-- {
+		if line[start-1] == ')' { // `total()@`, or a group of routes in a path of Next.js, `app/(shop)/page.js`
+			closed++
+		} else if line[start-1] == '(' {
+			if closed == 0 {
+				break
+			}
+			closed--
+		}
 	}
 	if bytes.HasPrefix(line[start:at], escapedBreak) {
 		start += len(escapedBreak)
@@ -352,7 +360,7 @@ func (s *Search) scriptFrom(line []byte, low, start, at int, f *Frame) bool {
 		}
 		f.Whole, f.Func, f.Module = span(begin, f.Off.End), span(name.Start, name.End), span(start, start)
 		return true
-	case begin == start && endsLineOrText(line, f.Off.End) && (bytes.IndexByte(line[start:at], '/') >= 0 || hasDrive(line[start:at]) || scan.Has(line, at, "bundle:")) && bytes.IndexByte(line[start:at], '@') < 0:
+	case begin == start && endsLineOrText(line, f.Off.End) && bytes.IndexByte(line[start:at], '@') < 0:
 		f.Whole, f.Module = span(start, f.Off.End), span(start, start)
 		return true
 	}
