@@ -244,7 +244,7 @@ func (f *Filter) assemble(t *resolve.Thread) {
 		if fr.Part != frame.NoPart {
 			f.idle, f.lasting = false, false // the lines below depend on it, and it on those above
 		}
-		if f.resolver.Processes.Whole(t, fr) {
+		if f.resolver.Processes.Whole(t, f.line, fr) {
 			whole = append(whole, *fr)
 		}
 	}

@@ -28,6 +28,7 @@ import (
 //	  › Cart.total (dist/app.js:1:237)                       AVA before version 4
 //	at: 'total (/srv/app/dist/app.js:1:237)'                 strings that are nothing but that
 //	total@1:557290                                           React Native: the bundle has no name, and the column counts from 0
+//	total@695:2495                                           the same below a line that ends in `, stack:`
 //	    shop.Cart.total (/srv/app/dist/app.js:1:237)         node --test and Safari, alone on their lines
 //	    /srv/app/dist/app.js:1:237                           the same without a function
 //	    index.android.bundle:1:271                           React Native's red box
@@ -520,7 +521,8 @@ func hasDrive(text []byte) bool {
 	return len(text) > 3 && scan.IsLetter(text[0]) && text[1] == ':' && (text[2] == '\\' || text[2] == '/')
 }
 
-// readBare reads `NAME@LINE:COLUMN`, alone on its line or with others behind it; `@` stands at line[at].
+// readBare reads `NAME@LINE:COLUMN`, alone on its line or with others behind it; `@` stands at line[at]. A minified bundle is one line. Of another line
+// such a text is a frame only in a stack.
 func readBare(s *Search, line []byte, at, from int, f *Frame) bool {
 	row, e, ok := scan.Decimal(line, at+1)
 	if !ok || e >= len(line) || line[e] != ':' {
@@ -539,7 +541,27 @@ func readBare(s *Search, line []byte, at, from int, f *Frame) bool {
 	}
 	*f = Frame{Family: scripts, Shape: Fields, Space: symsrc.InScript, Convention: Exact, Off: span(at+1, end), Whole: span(start, end),
 		Func: span(start, at), Source: span(at+1, end), Offset: (row-1)<<32 | column}
+	if row > 1 {
+		f.Part = PlacePart
+		f.codeOf(line, max(from, s.begin))
+	}
 	return true
+}
+
+// stackFollows is what React Native ends a message with that stands above the stack (its ExceptionsManagerModule.java and RCTAssert.m).
+const stackFollows = ", stack:"
+
+// readStackFollows reads it; it stands at line[at:].
+func readStackFollows(_ *Search, line []byte, at, _ int, f *Frame) bool {
+	end := at + len(stackFollows)
+	*f = Frame{Family: scripts, Shape: Fields, Space: symsrc.InScript, Part: StackPart, Whole: span(at, end), Off: span(end, end)}
+	return endsStackFollows(line, at)
+}
+
+// endsStackFollows reports whether the line or text ends behind the literal at the place, but for a tag, or frames follow.
+func endsStackFollows(line []byte, at int) bool {
+	end := at + len(stackFollows)
+	return endsLineOrText(line, end) || bareFollows(line, end) || endsInTag(line, end)
 }
 
 // bareFollows reports whether a space stands at line[at], and another such frame behind it: reports of crashes have them on one line.
@@ -698,6 +720,10 @@ func endsPlaceOrExcerpt(line []byte, colon int) bool {
 
 // endsBare reports whether the rest of the line at `@` is a place without a script.
 func endsBare(line []byte, at int) bool {
-	_, e, ok := scan.Decimal(line, at+len("@1:"))
-	return ok && at > 0 && (endsLineOrText(line, e) || endsInTag(line, e))
+	_, e, ok := scan.Decimal(line, at+len("@"))
+	if !ok || at == 0 || !scan.Has(line, e, ":") {
+		return false
+	}
+	_, e, ok = scan.Decimal(line, e+1)
+	return ok && (endsLineOrText(line, e) || endsInTag(line, e))
 }

@@ -88,6 +88,8 @@ type Thread struct {
 	java *javaTrace
 	// shifted is set if the thread is counted in Processes.Shifted.
 	shifted bool
+	// scripts is the last line of a stack of React Native's without the names of scripts, 0 for none.
+	scripts int
 }
 
 // Answered notes that the thread has a frame with that answer on a line.
