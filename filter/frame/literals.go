@@ -70,7 +70,8 @@ var (
 	askedBundle   = match.Literal{Text: "bundle?", When: match.Always, Fits: endsAsked}
 	askedScript   = match.Literal{Text: "js?", When: match.Always, Fits: endsAsked}
 	askedApple    = match.Literal{Text: "bundle//", When: match.Always, Fits: endsAsked}
-	bareBegin     = match.Literal{Text: "@", After: match.Digit, When: match.Always, Fits: endsBare}
+	bareBegin     = match.Literal{Text: "@1:", After: match.Digit, When: match.Always, Fits: endsBare}
+	bareInStack   = match.Literal{Text: "@", After: match.Digit, When: match.Stacked, Fits: endsBare}
 	stackBegin    = match.Literal{Text: stackFollows, When: match.Always, Fits: endsStackFollows}
 	consolePlaced = match.Literal{Text: consoleWord, After: match.Digit, When: match.Always, Fits: endsConsole}
 	wordedPlace   = match.Literal{Text: wordedFrame, After: match.Digit, When: match.Always}

@@ -155,7 +155,7 @@ var formats = [...]Format{
 	{scripts, "js?", 0, "", stopAt(askedScript), readAsked, "    at total (https://example.com/assets/app.js?v=123:1:237)"},
 	{scripts, "bundle//", 0, "", stopAt(askedApple), readAsked, "    at total (http://localhost:8081/index.bundle//&platform=ios&dev=true:99:12)"},
 	{scripts, stackFollows, 0, "", stopAt(stackBegin), readStackFollows, "Error: no cart, stack:"},
-	{scripts, "@", 0, "", stopAt(bareBegin), readBare, "total@1:557290"},
+	{scripts, "@", 0, "", stopAt(bareBegin, bareInStack), readBare, "total@1:557290"},
 	{scripts, wordedFrame, 0, "", stopAt(wordedPlace), readWordedFrame, "	Frame: function:'total', file:'file:///data/data/com.shop/files/app/bundle.js', line: 1, column: 237"},
 	{scripts, wordedError, 0, "", stopAt(errorPlace), readWordedError, `File: "file:///data/data/com.shop/files/app/bundle.js, line: 1, column: 236`},
 	{scripts, consoleWord, 0, "", stopAt(consolePlaced), readConsole, "http://localhost:4200/main.js 0:73 Uncaught Error: no cart"},

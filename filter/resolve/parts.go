@@ -30,13 +30,13 @@ func (o *Processes) Whole(t *Thread, line int, fr *parse.Frame) bool {
 	case frame.NoPart:
 		return true
 	case frame.StackPart:
-		t.scripts = line
+		t.scripts, o.stacked = line, line
 		return false
 	case frame.PlacePart:
 		if t.scripts == 0 || line-t.scripts > maxInStack {
 			return false
 		}
-		t.scripts = line
+		t.scripts, o.stacked = line, line
 		return true
 	}
 	p, indent := &o.parts, fr.Whole.Start
@@ -70,6 +70,9 @@ func (o *Processes) Whole(t *Thread, line int, fr *parse.Frame) bool {
 	*p = parts{opens: p.opens} // it is answered once
 	return true
 }
+
+// Stacked reports whether a stack of React Native's may go on below a line whose frames have no script.
+func (o *Processes) Stacked(line int) bool { return o.stacked > 0 && line-o.stacked < maxInStack }
 
 // has reports whether a part is known: another object has begun then.
 func (p *parts) has(part frame.ScriptPart) bool {

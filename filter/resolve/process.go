@@ -163,6 +163,8 @@ type Processes struct {
 	claim   []byte
 	// Shifted is the number of threads whose stack is being renumbered.
 	Shifted int
+	// stacked is the last line of the stacks that Thread.scripts is of, 0 for none.
+	stacked int
 	// open is the number of threads whose trace of Java is open.
 	open int
 	// buildIDs is the number of build IDs of all processes.
