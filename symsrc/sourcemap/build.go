@@ -163,6 +163,10 @@ func (c *code) sound(f *found, line, column int) bool {
 	return f.sound(&r, at) && c.echoes(f)
 }
 
+// maxBeyond is how many places there must be for one behind the end of its line: with the map of its own source in it, swc's has some in templates of
+// several lines.
+const maxBeyond = 256
+
 // holds reports whether all places of a map are in the code, by those that it notes, and the last one.
 func (c *code) holds(m *Map) bool { return c.holdsFrom(m, 0, 0) }
 
@@ -177,20 +181,29 @@ func (c *code) holdsFrom(m *Map, line, column int) bool {
 			return false
 		}
 	}
+	beyond := 0
 	holds := func(l, at int32) bool {
 		if l == 0 {
 			at += int32(column)
 		}
 		text, ok := c.line(line + int(l))
-		return ok && int(at) <= len(text)
+		if ok && int(at) > len(text) {
+			beyond++
+		}
+		return ok
 	}
-	for i := range m.points.len() {
-		if !holds(m.points.place(i)) {
+	n := m.points.len()
+	for i := range n {
+		if !holds(m.points.place(i)) || beyond > n/maxBeyond {
 			return false
 		}
 	}
 	last := m.near(math.MaxInt32, math.MaxInt32, nil)
-	return len(last) == 0 || holds(last[len(last)-1].generatedLine, last[len(last)-1].generatedColumn)
+	if len(last) == 0 {
+		return true
+	}
+	beyond = 0
+	return holds(last[len(last)-1].generatedLine, last[len(last)-1].generatedColumn) && beyond == 0
 }
 
 // moved reports whether a map is of another build than the code, by samples of it: what was put in or left out somewhere moves what follows it.

@@ -232,6 +232,13 @@ func (c *code) closes(f *found, r *row, line, column, from, offset, to int) bool
 	of, next := f.compared(f.index, slices.Concat(all, after))
 	if _, _, known := f.source(&f.near[f.index]); !known { // both that and what follows may be of one line
 		i, sure := f.next(line, column)
+		for at := &f.near[f.index]; i >= 0 && sure && i < len(f.near); i++ { // and the call, too
+			n, begin := f.generated(i)
+			if offset, ok := r.offset(begin); n != line || !ok || offset > to {
+				break
+			}
+			sure = f.near[i].source == at.source && f.near[i].line == at.line
+		}
 		return i >= 0 && sure
 	}
 	if of != agrees || f.compare(f.index, r.text[from:offset+len(r.token(offset))]) != agrees {
