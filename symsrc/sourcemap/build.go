@@ -16,13 +16,14 @@ const (
 )
 
 // Of a map, samples are compared with the code: how many at most, the segments of one, how many of these say that the code there is elsewhere, and how
-// many samples that the map is of another build.
+// many samples that the map is of another build, which are also more than one of so many: a map of swc may have two in a hundred.
 const (
 	samples      = 128
 	sampled      = 16
 	movedWords   = 4
 	movedBefore  = 7
 	movedSamples = 2
+	movedShare   = 16
 )
 
 // beforeWords are signs before words that begin nothing themselves, or seldom.
@@ -213,23 +214,25 @@ func (c *code) moved(m *Map) bool {
 	if c.pieces != nil { // few bytes of it are wanted
 		sample = &code{text: c.text, pieces: c.pieces.exactly(), starts: c.starts, wide: map[int][]uint32{}, long: c.long}
 	}
-	wrong := 0
-	sample.movedFrom(m, 0, 0, &wrong)
-	return wrong >= movedSamples
+	all, wrong := sample.movedFrom(m, 0, 0)
+	return wrong >= movedSamples && wrong*movedShare > all
 }
 
-func (c *code) movedFrom(m *Map, line, column int, wrong *int) {
+// movedFrom returns how many samples there are of a map, and how many say so.
+func (c *code) movedFrom(m *Map, line, column int) (all, wrong int) {
 	for i := range m.sections {
 		s := &m.sections[i]
 		from := s.column
 		if s.line == 0 {
 			from += column
 		}
-		c.movedFrom(s.of, line+s.line, from, wrong)
+		n, of := c.movedFrom(s.of, line+s.line, from)
+		all, wrong = all+n, wrong+of
 	}
 	space := spaces.Get().(*[]segment)
 	defer spaces.Put(space)
-	for i, n := 0, m.points.len(); i < n && *wrong < movedSamples; i += (n + samples - 1) / samples {
+	for i, n := 0, m.points.len(); i < n; i += (n + samples - 1) / samples {
+		all++
 		at, s := m.points.at(i)
 		part := span{at, min(at+pointEvery, len(m.mappings))}
 		text := part.of(m.mappings)
@@ -239,9 +242,10 @@ func (c *code) movedFrom(m *Map, line, column int, wrong *int) {
 		_, near, err := s.run(text, 0, len(text)*3/4, append((*space)[:0], s.segment)) // the rest may have the end of a segment only
 		*space = near[:0]
 		if err == nil && c.isElsewhere(near[:min(len(near), sampled)], line, column) {
-			*wrong++
+			wrong++
 		}
 	}
+	return all, wrong
 }
 
 // isElsewhere reports whether code is elsewhere than segments have it: some begin in the middle of words, or most before words. One in a word that begins
