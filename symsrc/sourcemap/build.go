@@ -63,6 +63,11 @@ func (c *code) fits(f *found) bool {
 			}
 		}
 	}
+	if wrong > 0 && f.index >= 0 { // strings that were joined, or a map that is not exact: then the source must tell
+		if _, _, known := f.source(&f.near[f.index]); !known {
+			return false
+		}
+	}
 	return wrong*maxWrong <= len(f.near) && (!apart || c.agrees(f))
 }
 

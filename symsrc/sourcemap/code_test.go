@@ -10,6 +10,8 @@ import (
 	"testing"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"qss-filter/symsrc"
 )
 
 // scripts are generated code with their maps, by esbuild.
@@ -134,6 +136,33 @@ func TestBeyondLines(t *testing.T) {
 		}
 		if got := newCode([]byte(strings.TrimSuffix(text, "\n"))).holds(m); got != c.holds {
 			t.Errorf("%d shorter lines, %d less: holds is %t", c.short, c.cut, got)
+		}
+	}
+}
+
+// TestInexactWithoutSource has a place within a word, far from another one: without the source, nothing says whether that one is right.
+func TestInexactWithoutSource(t *testing.T) {
+	const calls = 24
+	source := strings.Repeat(`abc();\n`, calls)
+	for _, c := range []struct {
+		begin, content string
+		line           int
+	}{
+		{"AAAA,MACA", "", calls},
+		{"AAAA,EAAA,IACA", "", 0},
+		{"AAAA,EAAA,IACA", `,"sourcesContent":["` + source + `"]`, calls},
+	} {
+		m, err := Parse([]byte(`{"version":3,"sources":["a.ts"],"names":[],"mappings":"` + c.begin + strings.Repeat(",MACA", calls-2) + `"` + c.content + `}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &Script{m: m, maps: New(Options{}), files: &symsrc.Files{}, code: newCode([]byte(strings.Repeat("abc();", calls)))}
+		line := 0
+		if a := s.At(Pack(0, (calls-1)*6)); len(a.Frames) > 0 {
+			line = a.Frames[0].Line
+		}
+		if line != c.line {
+			t.Errorf("%s%s: line %d, want %d", c.begin, c.content, line, c.line)
 		}
 	}
 }
