@@ -205,11 +205,7 @@ func (c *code) holdsFrom(m *Map, line, column int) bool {
 		}
 	}
 	last := m.near(math.MaxInt32, math.MaxInt32, nil)
-	if len(last) == 0 {
-		return true
-	}
-	beyond = 0
-	return holds(last[len(last)-1].generatedLine, last[len(last)-1].generatedColumn) && beyond == 0
+	return len(last) == 0 || holds(last[len(last)-1].generatedLine, last[len(last)-1].generatedColumn) && beyond <= n/maxBeyond
 }
 
 // moved reports whether a map is of another build than the code, by samples of it: what was put in or left out somewhere moves what follows it.
