@@ -72,6 +72,7 @@ var (
 	askedApple    = match.Literal{Text: "bundle//", When: match.Always, Fits: endsAsked}
 	bareBegin     = match.Literal{Text: "@1:", After: match.Digit, When: match.Always, Fits: endsBare}
 	bareInStack   = match.Literal{Text: "@", After: match.Digit, When: match.Stacked, Fits: endsBare}
+	updatePlace   = match.Literal{Text: updatesDir, When: match.Always, Fits: endsUpdate}
 	stackBegin    = match.Literal{Text: stackFollows, When: match.Always, Fits: endsStackFollows}
 	consolePlaced = match.Literal{Text: consoleWord, After: match.Digit, When: match.Always, Fits: endsConsole}
 	wordedPlace   = match.Literal{Text: wordedFrame, After: match.Digit, When: match.Always}

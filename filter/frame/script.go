@@ -15,6 +15,7 @@ import (
 //	    at new K (file:///srv/app/dist/o.mjs:2:16)
 //	    at https://example.com/assets/app-1a2b3c.js:1:5512
 //	    at inner (address at index.android.bundle:1:237392)  Hermes: the column is an offset of the byte code, which counts from 0
+//	    at inner (address at /data/user/0/com.shop/files/.expo-internal/dd11be6f17c8:1:237)      the same of an update by Expo
 //	  at total(app:///main.jsbundle:1:237)                   Sentry's text
 //	total(file:///var/containers/A.app/app/bundle.js:1:237)  NativeScript on Darwin, alone on its line
 //	Uncaught SyntaxError: x (at app.js:1:237)                Chrome, of an error without a stack
@@ -46,6 +47,30 @@ const scripts = "javascript"
 func readScript(s *Search, line []byte, at, from int, f *Frame) bool {
 	return s.script(line, at, at+bytes.IndexByte(line[at:], ':'), from, f)
 }
+
+// updatesDir is the directory in which Expo keeps the bundles of updates, whose names are hashes.
+const updatesDir = ".expo-internal/"
+
+// readUpdate reads such a frame of a bundle without an ending; that directory stands at line[at:].
+func readUpdate(s *Search, line []byte, at, from int, f *Frame) bool {
+	colon := endOfUpdate(line, at)
+	return colon > 0 && s.spend(colon-at) && s.script(line, colon, colon, from, f)
+}
+
+// endOfUpdate returns where the colon stands before the place in a bundle of that directory at line[at:], 0 if there is none, or if its name has an ending.
+func endOfUpdate(line []byte, at int) (colon int) {
+	name := at + len(updatesDir)
+	for colon = name; colon < len(line) && (scan.IsLetter(line[colon]) || scan.IsDigit(line[colon]) || line[colon] == '-' || line[colon] == '_' || line[colon] == '/'); {
+		colon++
+	}
+	if colon == name || !scan.Has(line, colon, ":") || !endsPlace(line, colon) {
+		return 0
+	}
+	return colon
+}
+
+// endsUpdate reports whether such a bundle is at the place.
+func endsUpdate(line []byte, at int) bool { return endOfUpdate(line, at) > 0 }
 
 // maxAsked bounds what Metro's server may have been asked for with a bundle, in bytes.
 const maxAsked = 1 << 10

@@ -82,7 +82,7 @@ func endsScript(path []byte) bool {
 // IsBundle reports whether a path or URL is that of a bundle of React Native, whatever a server is asked for with it.
 func IsBundle(path []byte) bool {
 	path = beforeAsked(path)
-	return bytes.HasSuffix(path, []byte("bundle")) || bytes.HasSuffix(path, []byte(".hbc"))
+	return bytes.HasSuffix(path, []byte("bundle")) || bytes.HasSuffix(path, []byte(".hbc")) || bytes.Contains(path, []byte(updatesDir))
 }
 
 // beforeAsked returns a path or URL without what a server is asked for.

@@ -154,6 +154,7 @@ var formats = [...]Format{
 	{scripts, "bundle?", 0, "", stopAt(askedBundle), readAsked, "total@http://10.0.2.2:8081/index.bundle?platform=android&dev=true:99:12"},
 	{scripts, "js?", 0, "", stopAt(askedScript), readAsked, "    at total (https://example.com/assets/app.js?v=123:1:237)"},
 	{scripts, "bundle//", 0, "", stopAt(askedApple), readAsked, "    at total (http://localhost:8081/index.bundle//&platform=ios&dev=true:99:12)"},
+	{scripts, updatesDir, 0, "", stopAt(updatePlace), readUpdate, "    at inner (address at /data/user/0/com.shop/files/.expo-internal/dd11be6f17c8:1:237392)"},
 	{scripts, stackFollows, 0, "", stopAt(stackBegin), readStackFollows, "Error: no cart, stack:"},
 	{scripts, "@", 0, "", stopAt(bareBegin, bareInStack), readBare, "total@1:557290"},
 	{scripts, wordedFrame, 0, "", stopAt(wordedPlace), readWordedFrame, "	Frame: function:'total', file:'file:///data/data/com.shop/files/app/bundle.js', line: 1, column: 237"},

@@ -64,6 +64,7 @@ var places = map[string]place{
 	",   \"build_id\": \"":         {10, 1},
 	", git hash: ":                 {8, 5},
 	", stack:":                     {0, 2},
+	".expo-internal/":              {3, 5},
 	".hbc:":                        {0, 2},
 	".so+0":                        {1, 5},
 	"0x":                           {0, 4},
