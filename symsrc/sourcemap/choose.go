@@ -57,10 +57,12 @@ func (c *code) choose(f *found, line, column int) bool {
 		return false
 	}
 	next, sure := f.next(line, column)
-	if sure {
-		return from < offset || !f.isBackward(token)
+	r.want(from-1, offset)
+	if sure && from < offset {
+		return true
+	} else if sure {
+		return !f.isBackward(token) && !(string(token) == "(" && from > 0 && r.text[from-1] == ')' && f.isLastWord())
 	}
-	r.want(from, offset)
 	if next >= 0 && string(token) == "(" && from < offset && callee(r.text, offset) < 0 && (r.text[offset-1] == ')' || r.text[offset-1] == '}') {
 		if _, begin = f.generated(next); begin == column+1 {
 			if place, ok := f.callOf(&f.near[f.index], &f.near[next]); ok {
@@ -154,6 +156,18 @@ func (f *found) isBackward(token []byte) bool {
 	}
 	before := &f.near[f.index-1]
 	return before.source == at.source && before.line > at.line
+}
+
+// isLastWord reports whether the source has the last word of a statement or an argument at the place, which nothing is called after: of
+// `let f=a?b:c;return f(d)`, rolldown makes `return(a?b:c)(d)` with the last parenthesis where the c is.
+func (f *found) isLastWord() bool {
+	w, at, ok := f.source(&f.near[f.index])
+	if !ok || at < 0 {
+		return false
+	}
+	word, rest := nextToken(w.text[at:])
+	next, _ := nextToken(rest)
+	return word != "" && inWord(word[0]) && !isKeyword(word) && (next == "" || strings.Contains(";,:}", next) || inWord(next[0]) && next != "in" && next != "instanceof")
 }
 
 // endsCallee reports whether a place is where JavaScriptCore has the call of a function or a class that stands there itself, and what is called ends at

@@ -313,6 +313,10 @@ func TestEndOfCallee(t *testing.T) {
 		{"await f(e)", ")", "AAAA,OAAO,EAAE", `await f(e,);`, 1},
 		{"return(e=>f(e))(g)", "))(", "AACA,QADW,GAAO,EAAE,EACF", `const h = e => f(e);\nreturn h(g);`, 0},
 		{"return(e=>f(e))(g)", "))(", "AACA,QAAS,GAAK,EAAE,EAAI", `\nreturn (e => f(e))(g);`, 2},
+		{"return(a?b:c)(d)", "(d", "AACA,OADQ,EAAI,EAAI,EAAA,CACP", `let f = a ? b : c;\nreturn f(d)`, 0},
+		{"return(a?b:c)(d)", "(d", "AACA,OADQ,EAAI,EAAI,EAAA,CACP", `let f = a ? b : c\nreturn f(d)`, 0},
+		{"return(a?b:c)(d)", "(d", "AACA,OAAQ,EAAI,EAAI,EAAA,CAAG", `\nreturn (a ? b : c)(d)`, 2},
+		{"return(a?b:c)(d)", "(d", "AACA,OAAQ,EAAI,EAAI,EAAE,CAAC", `\nreturn (a ? b : c)(d)`, 2},
 		{"function(e){return n}()", "n}(", "AAAA,YACC,OAAO,EACR", `function h(e) {\n return n}\nh()`, 0},
 		{"function(e){return n}()", "n}(", "AACA,YAAc,OAAO", `\nfunction (e) {return n}()`, 2},
 	} {
