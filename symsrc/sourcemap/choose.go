@@ -61,7 +61,7 @@ func (c *code) choose(f *found, line, column int) bool {
 	if sure && from < offset {
 		return true
 	} else if sure {
-		return !f.isBackward(token) && !(string(token) == "(" && from > 0 && r.text[from-1] == ')' && f.isLastWord())
+		return !f.isBackward(token) && !(string(token) == "(" && from > 0 && r.text[from-1] == ')' && f.isLastWord(next))
 	}
 	if next >= 0 && string(token) == "(" && from < offset && callee(r.text, offset) < 0 && (r.text[offset-1] == ')' || r.text[offset-1] == '}') {
 		if _, begin = f.generated(next); begin == column+1 {
@@ -159,15 +159,24 @@ func (f *found) isBackward(token []byte) bool {
 }
 
 // isLastWord reports whether the source has the last word of a statement or an argument at the place, which nothing is called after: of
-// `let f=a?b:c;return f(d)`, rolldown makes `return(a?b:c)(d)` with the last parenthesis where the c is.
-func (f *found) isLastWord() bool {
-	w, at, ok := f.source(&f.near[f.index])
-	if !ok || at < 0 {
+// `let f=a?b:c;return f(d)`, rolldown makes `return(a?b:c)(d)` with the last parenthesis where the c is. Without the source, it may if the map has that twice,
+// and what is next in another line.
+func (f *found) isLastWord(next int) bool {
+	at := &f.near[f.index]
+	w, offset, ok := f.source(at)
+	if !ok {
+		if f.index == 0 || next < 0 {
+			return false
+		}
+		before := &f.near[f.index-1]
+		return before.source == at.source && before.line == at.line && before.column == at.column && f.near[next].line != at.line
+	}
+	if offset < 0 {
 		return false
 	}
-	word, rest := nextToken(w.text[at:])
-	next, _ := nextToken(rest)
-	return word != "" && inWord(word[0]) && !isKeyword(word) && (next == "" || strings.Contains(";,:}", next) || inWord(next[0]) && next != "in" && next != "instanceof")
+	word, rest := nextToken(w.text[offset:])
+	after, _ := nextToken(rest)
+	return word != "" && inWord(word[0]) && !isKeyword(word) && (after == "" || strings.Contains(";,:}", after) || inWord(after[0]) && after != "in" && after != "instanceof")
 }
 
 // endsCallee reports whether a place is where JavaScriptCore has the call of a function or a class that stands there itself, and what is called ends at

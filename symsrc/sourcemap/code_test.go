@@ -271,7 +271,7 @@ func TestDroppedBraces(t *testing.T) {
 	}
 }
 
-// TestInlinedCall has a function in the place of its name, as swc makes it: the parenthesis after it comes from its last line. Bun has the call at the end of
+// TestInlinedCall has a function, or what is called, in the place of its name, as swc makes it: the parenthesis after it comes from its last line. Bun has the call at the end of
 // what the function calls last.
 func TestInlinedCall(t *testing.T) {
 	for _, c := range []struct {
@@ -283,6 +283,8 @@ func TestInlinedCall(t *testing.T) {
 		{"!function(){a(b)}();", ")}", "YAAA,EAAE,EAAE,CAEA", 0},
 		{"!function(){a(b)}();", ")}", "YAAA,EAAE,EAAE,CAAE", 1},
 		{"!function(){a=0}();", "0}", "YAAA,EAAE,CAAE,CAEA", 0},
+		{"return(a?b:c)(d)", "(d", "AACA,OADQ,EAAI,EAAI,EAAA,CACP", 0},
+		{"return(a?b:c)(d)", "(d", "AACA,OAAQ,EAAI,EAAI,EAAA,CAAG", 2},
 	} {
 		script := filepath.Join(t.TempDir(), "app.js")
 		for path, text := range map[string]string{script: c.code + "\n//# sourceMappingURL=app.js.map\n",
