@@ -284,6 +284,7 @@ func TestInlinedCall(t *testing.T) {
 		{"!function(){a(b)}();", ")}", "YAAA,EAAE,EAAE,CAAE", 1},
 		{"!function(){a=0}();", "0}", "YAAA,EAAE,CAAE,CAEA", 0},
 		{"return(a?b:c)(d)", "(d", "AACA,OADQ,EAAI,EAAI,EAAA,CACP", 0},
+		{"return(a?b:c)(d)", "(d", "AACA,OADQ,EAAI,EAAI,CAAA,EAAA,AACP", 0},
 		{"return(a?b:c)(d)", "(d", "AACA,OAAQ,EAAI,EAAI,EAAA,CAAG", 2},
 	} {
 		script := filepath.Join(t.TempDir(), "app.js")
