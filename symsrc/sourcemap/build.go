@@ -16,7 +16,8 @@ const (
 )
 
 // Of a map, samples are compared with the code: how many at most, the segments of one, how many of these say that the code there is elsewhere, and how
-// many samples that the map is of another build, which are also more than one of so many: a map of swc may have two in a hundred.
+// many samples that the map is of another build. These are one after the other, since what has moved goes on to the end of its line, or more than one of
+// so many: a map of swc may have two in a hundred here and there.
 const (
 	samples      = 128
 	sampled      = 16
@@ -215,25 +216,28 @@ func (c *code) moved(m *Map) bool {
 	if c.pieces != nil { // few bytes of it are wanted
 		sample = &code{text: c.text, pieces: c.pieces.exactly(), starts: c.starts, wide: map[int][]uint32{}, long: c.long}
 	}
-	all, wrong := sample.movedFrom(m, 0, 0)
-	return wrong >= movedSamples && wrong*movedShare > all
+	var of compared
+	sample.movedFrom(m, 0, 0, &of)
+	return of.longest >= movedSamples || of.wrong >= movedSamples && of.wrong*movedShare > of.all
 }
 
-// movedFrom returns how many samples there are of a map, and how many say so.
-func (c *code) movedFrom(m *Map, line, column int) (all, wrong int) {
+// compared are the samples of a map: how many there are, how many say that the code is elsewhere, and how many of these are one after the other at
+// the last one and at most.
+type compared struct{ all, wrong, run, longest int }
+
+func (c *code) movedFrom(m *Map, line, column int, of *compared) {
 	for i := range m.sections {
 		s := &m.sections[i]
 		from := s.column
 		if s.line == 0 {
 			from += column
 		}
-		n, of := c.movedFrom(s.of, line+s.line, from)
-		all, wrong = all+n, wrong+of
+		c.movedFrom(s.of, line+s.line, from, of)
 	}
 	space := spaces.Get().(*[]segment)
 	defer spaces.Put(space)
 	for i, n := 0, m.points.len(); i < n; i += (n + samples - 1) / samples {
-		all++
+		of.all++
 		at, s := m.points.at(i)
 		part := span{at, min(at+pointEvery, len(m.mappings))}
 		text := part.of(m.mappings)
@@ -243,10 +247,13 @@ func (c *code) movedFrom(m *Map, line, column int) (all, wrong int) {
 		_, near, err := s.run(text, 0, len(text)*3/4, append((*space)[:0], s.segment)) // the rest may have the end of a segment only
 		*space = near[:0]
 		if err == nil && c.isElsewhere(near[:min(len(near), sampled)], line, column) {
-			wrong++
+			of.wrong++
+			of.run++
+			of.longest = max(of.longest, of.run)
+		} else {
+			of.run = 0
 		}
 	}
-	return all, wrong
 }
 
 // isElsewhere reports whether code is elsewhere than segments have it: some begin in the middle of words, or most before words. One in a word that begins

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -136,6 +137,37 @@ func TestBeyondLines(t *testing.T) {
 		}
 		if got := newCode([]byte(strings.TrimSuffix(text, "\n"))).holds(m); got != c.holds {
 			t.Errorf("%d shorter lines, %d less: holds is %t", c.short, c.cut, got)
+		}
+	}
+}
+
+// TestMovedSamples has code elsewhere than the map from some statements on: what has moved goes on, and what a compiler has inexact is here and there.
+func TestMovedSamples(t *testing.T) {
+	const statements = 40_000
+	for _, c := range []struct {
+		at     []int
+		length int
+		moved  bool
+	}{{nil, 0, false}, {[]int{5_000, 15_000, 30_000}, 300, false}, {[]int{30_000}, 1_200, true}, {[]int{1_000}, statements, true}} {
+		mappings := []byte("AAAA")
+		within := false
+		for i := 1; i < statements; i++ {
+			delta := ",OACA"
+			is := slices.ContainsFunc(c.at, func(at int) bool { return i >= at && i < at+c.length })
+			if is != within {
+				if delta = ",SACA"; within {
+					delta = ",KACA"
+				}
+				within = is
+			}
+			mappings = append(mappings, delta...)
+		}
+		m, err := Parse([]byte(`{"version":3,"sources":["a.ts"],"names":[],"mappings":"` + string(mappings) + `"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := newCode([]byte(strings.Repeat("abcd();", statements))).moved(m); got != c.moved {
+			t.Errorf("%d statements from %d on: moved is %t", c.length, c.at, got)
 		}
 	}
 }
