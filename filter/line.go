@@ -244,7 +244,7 @@ func (f *Filter) assemble(t *resolve.Thread) {
 		if fr.Part != frame.NoPart {
 			f.idle, f.lasting = false, false // the lines below depend on it, and it on those above
 		}
-		if f.resolver.Processes.Whole(t, fr) {
+		if f.resolver.Processes.Whole(t, f.line, fr) {
 			whole = append(whole, *fr)
 		}
 	}
@@ -263,6 +263,7 @@ func (f *Filter) readElements(s parse.Segment) {
 
 // readFrames finds the frames of a segment.
 func (f *Filter) readFrames(s parse.Segment, renumbering bool) []parse.Frame {
+	f.parser.Stacked = f.resolver.Processes.Stacked(f.line - 1)
 	if !f.parser.ReadFrames(s, renumbering, f.absolutes()) {
 		f.warn("search", fmt.Sprintf("line %d: too much of it is almost a frame: the rest of such a line passes as it came", f.line))
 	}

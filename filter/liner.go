@@ -172,6 +172,9 @@ func (l *liner) rescan() {
 	if l.absolutes() {
 		state |= match.Absolute
 	}
+	if l.resolver.Processes.Stacked(l.line) {
+		state |= match.Stacked
+	}
 	l.native = state
 	if l.parser.InXML() {
 		state |= match.Document
@@ -271,7 +274,7 @@ func (l *liner) Skip(dst, lines []byte) (out []byte, same bool) {
 	n := bytes.Count(lines, newline)
 	l.parser.Skip(lines, l.line+1, n)
 	l.line += n
-	if l.parser.InXML() != (l.state&match.Document != 0) {
+	if l.parser.InXML() != (l.state&match.Document != 0) || l.state&match.Stacked != 0 {
 		l.rescan()
 	}
 	if l.only != nil {

@@ -71,13 +71,17 @@ var (
 	askedScript   = match.Literal{Text: "js?", When: match.Always, Fits: endsAsked}
 	askedApple    = match.Literal{Text: "bundle//", When: match.Always, Fits: endsAsked}
 	bareBegin     = match.Literal{Text: "@1:", After: match.Digit, When: match.Always, Fits: endsBare}
+	bareInStack   = match.Literal{Text: "@", After: match.Digit, When: match.Stacked, Fits: endsBare}
+	updatePlace   = match.Literal{Text: updatesDir, When: match.Always, Fits: endsUpdate}
+	stackBegin    = match.Literal{Text: stackFollows, When: match.Always, Fits: endsStackFollows}
 	consolePlaced = match.Literal{Text: consoleWord, After: match.Digit, When: match.Always, Fits: endsConsole}
 	wordedPlace   = match.Literal{Text: wordedFrame, After: match.Digit, When: match.Always}
 	errorPlace    = match.Literal{Text: wordedError, After: match.Digit, When: match.Always}
-	// sentryPlace, protocolPlace and nativePlace are keys of objects that are frames of scripts.
+	// sentryPlace, protocolPlace, nativePlace and sourcePlace are keys of objects that are frames of scripts.
 	sentryPlace   = match.Literal{Text: sentryColumn, When: match.Always, Fits: statesPlaceOrPart}
 	protocolPlace = match.Literal{Text: protocolColumn, When: match.Always, Fits: statesPlaceInScript(protocolColumn)}
-	nativePlace   = match.Literal{Text: nativeMethod, When: match.Always, Fits: statesMethodOfBundle}
+	nativePlace   = match.Literal{Text: nativeMethod, When: match.Always, Fits: statesColumn}
+	sourcePlace   = match.Literal{Text: engineScript, When: match.Always, Fits: statesColumn}
 	// plusDecimal is before the distance from where a function or an image begins, in frames of Darwin.
 	plusDecimal   = match.Literal{Text: "+ ", After: match.Digit, When: match.Always, Fits: endsDistance}
 	missingWord   = match.Literal{Text: " (Missing UUID ", After: match.Hex, When: match.Always}

@@ -36,7 +36,7 @@ var (
 
 // objectMarks are the marks of all objects that are frames.
 var objectMarks = []string{`"` + datadogKey + `":`, string(mongoMark), string(swiftMark), string(moduleMark), string(satyrMark), string(imageMark), string(bugsnagMark),
-	locationKey, sentryColumn, protocolColumn, nativeMethod}
+	locationKey, sentryColumn, protocolColumn, nativeMethod, engineScript}
 
 // ObjectWords are in lines of JSON with frames that are objects, or parts of some.
 var ObjectWords = match.Subscribe(slices.Concat([]string{crashKey, offsetKey}, startKeys[:], objectMarks)...)

@@ -2,6 +2,7 @@ package frame
 
 import (
 	"bytes"
+	"strings"
 
 	"qss-filter/filter/scan"
 	"qss-filter/symsrc"
@@ -14,6 +15,7 @@ import (
 //	    at new K (file:///srv/app/dist/o.mjs:2:16)
 //	    at https://example.com/assets/app-1a2b3c.js:1:5512
 //	    at inner (address at index.android.bundle:1:237392)  Hermes: the column is an offset of the byte code, which counts from 0
+//	    at inner (address at /data/user/0/com.shop/files/.expo-internal/dd11be6f17c8:1:237)      the same of an update by Expo
 //	  at total(app:///main.jsbundle:1:237)                   Sentry's text
 //	total(file:///var/containers/A.app/app/bundle.js:1:237)  NativeScript on Darwin, alone on its line
 //	Uncaught SyntaxError: x (at app.js:1:237)                Chrome, of an error without a stack
@@ -27,6 +29,7 @@ import (
 //	  › Cart.total (dist/app.js:1:237)                       AVA before version 4
 //	at: 'total (/srv/app/dist/app.js:1:237)'                 strings that are nothing but that
 //	total@1:557290                                           React Native: the bundle has no name, and the column counts from 0
+//	total@695:2495                                           the same below a line that ends in `, stack:`
 //	    shop.Cart.total (/srv/app/dist/app.js:1:237)         node --test and Safari, alone on their lines
 //	    /srv/app/dist/app.js:1:237                           the same without a function
 //	    index.android.bundle:1:271                           React Native's red box
@@ -44,6 +47,30 @@ const scripts = "javascript"
 func readScript(s *Search, line []byte, at, from int, f *Frame) bool {
 	return s.script(line, at, at+bytes.IndexByte(line[at:], ':'), from, f)
 }
+
+// updatesDir is the directory in which Expo keeps the bundles of updates, whose names are hashes.
+const updatesDir = ".expo-internal/"
+
+// readUpdate reads such a frame of a bundle without an ending; that directory stands at line[at:].
+func readUpdate(s *Search, line []byte, at, from int, f *Frame) bool {
+	colon := endOfUpdate(line, at)
+	return colon > 0 && s.spend(colon-at) && s.script(line, colon, colon, from, f)
+}
+
+// endOfUpdate returns where the colon stands before the place in a bundle of that directory at line[at:], 0 if there is none, or if its name has an ending.
+func endOfUpdate(line []byte, at int) (colon int) {
+	name := at + len(updatesDir)
+	for colon = name; colon < len(line) && (scan.IsLetter(line[colon]) || scan.IsDigit(line[colon]) || line[colon] == '-' || line[colon] == '_' || line[colon] == '/'); {
+		colon++
+	}
+	if colon == name || !scan.Has(line, colon, ":") || !endsPlace(line, colon) {
+		return 0
+	}
+	return colon
+}
+
+// endsUpdate reports whether such a bundle is at the place.
+func endsUpdate(line []byte, at int) bool { return endOfUpdate(line, at) > 0 }
 
 // maxAsked bounds what Metro's server may have been asked for with a bundle, in bytes.
 const maxAsked = 1 << 10
@@ -294,7 +321,7 @@ func isCall(text []byte) bool {
 	}
 	text = beforeAlias(text)
 	for _, c := range text {
-		if c|0x20 < 'a' && c != '_' && c != '$' && c != '.' && c != '#' && c != '<' && c != '>' && c-'0' > 9 || c|0x20 > 'z' && c < 0x80 {
+		if c < 0x80 && !scan.IsLetter(c) && !scan.IsDigit(c) && strings.IndexByte("_$.#<>", c) < 0 {
 			return false
 		}
 	}
@@ -305,8 +332,15 @@ func isCall(text []byte) bool {
 // an n are a line break in some logs, and part of a path on Windows.
 func (s *Search) scriptWord(line []byte, low, at int, f *Frame) bool {
 	start := at
-	for start > low && !scan.IsSpace(line[start-1]) && line[start-1] != '"' && (line[start-1] != '(' || line[start] == ')') && (line[start-1] != '\'' || !scan.Has(line, f.Off.End, "'")) && s.spend(1) {
-		start--
+	for closed := 0; start > low && !scan.IsSpace(line[start-1]) && line[start-1] != '"' && (line[start-1] != '\'' || !scan.Has(line, f.Off.End, "'")) && s.spend(1); start-- {
+		if line[start-1] == ')' { // `total()@`, or a group of routes in a path of Next.js, `app/(shop)/page.js`
+			closed++
+		} else if line[start-1] == '(' {
+			if closed == 0 {
+				break
+			}
+			closed--
+		}
 	}
 	if bytes.HasPrefix(line[start:at], escapedBreak) {
 		start += len(escapedBreak)
@@ -352,7 +386,7 @@ func (s *Search) scriptFrom(line []byte, low, start, at int, f *Frame) bool {
 		}
 		f.Whole, f.Func, f.Module = span(begin, f.Off.End), span(name.Start, name.End), span(start, start)
 		return true
-	case begin == start && endsLineOrText(line, f.Off.End) && (bytes.IndexByte(line[start:at], '/') >= 0 || hasDrive(line[start:at]) || scan.Has(line, at, "bundle:")) && bytes.IndexByte(line[start:at], '@') < 0:
+	case begin == start && endsLineOrText(line, f.Off.End) && bytes.IndexByte(line[start:at], '@') < 0:
 		f.Whole, f.Module = span(start, f.Off.End), span(start, start)
 		return true
 	}
@@ -512,7 +546,8 @@ func hasDrive(text []byte) bool {
 	return len(text) > 3 && scan.IsLetter(text[0]) && text[1] == ':' && (text[2] == '\\' || text[2] == '/')
 }
 
-// readBare reads `NAME@LINE:COLUMN`, alone on its line or with others behind it; `@` stands at line[at].
+// readBare reads `NAME@LINE:COLUMN`, alone on its line or with others behind it; `@` stands at line[at]. A minified bundle is one line. Of another line
+// such a text is a frame only in a stack.
 func readBare(s *Search, line []byte, at, from int, f *Frame) bool {
 	row, e, ok := scan.Decimal(line, at+1)
 	if !ok || e >= len(line) || line[e] != ':' {
@@ -531,7 +566,27 @@ func readBare(s *Search, line []byte, at, from int, f *Frame) bool {
 	}
 	*f = Frame{Family: scripts, Shape: Fields, Space: symsrc.InScript, Convention: Exact, Off: span(at+1, end), Whole: span(start, end),
 		Func: span(start, at), Source: span(at+1, end), Offset: (row-1)<<32 | column}
+	if row > 1 {
+		f.Part = PlacePart
+		f.codeOf(line, max(from, s.begin))
+	}
 	return true
+}
+
+// stackFollows is what React Native ends a message with that stands above the stack (its ExceptionsManagerModule.java and RCTAssert.m).
+const stackFollows = ", stack:"
+
+// readStackFollows reads it; it stands at line[at:].
+func readStackFollows(_ *Search, line []byte, at, _ int, f *Frame) bool {
+	end := at + len(stackFollows)
+	*f = Frame{Family: scripts, Shape: Fields, Space: symsrc.InScript, Part: StackPart, Whole: span(at, end), Off: span(end, end)}
+	return endsStackFollows(line, at)
+}
+
+// endsStackFollows reports whether the line or text ends behind the literal at the place, but for a tag, or frames follow.
+func endsStackFollows(line []byte, at int) bool {
+	end := at + len(stackFollows)
+	return endsLineOrText(line, end) || bareFollows(line, end) || endsInTag(line, end)
 }
 
 // bareFollows reports whether a space stands at line[at], and another such frame behind it: reports of crashes have them on one line.
@@ -690,6 +745,10 @@ func endsPlaceOrExcerpt(line []byte, colon int) bool {
 
 // endsBare reports whether the rest of the line at `@` is a place without a script.
 func endsBare(line []byte, at int) bool {
-	_, e, ok := scan.Decimal(line, at+len("@1:"))
-	return ok && at > 0 && (endsLineOrText(line, e) || endsInTag(line, e))
+	_, e, ok := scan.Decimal(line, at+len("@"))
+	if !ok || at == 0 || !scan.Has(line, e, ":") {
+		return false
+	}
+	_, e, ok = scan.Decimal(line, e+1)
+	return ok && (endsLineOrText(line, e) || endsInTag(line, e))
 }

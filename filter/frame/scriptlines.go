@@ -30,6 +30,9 @@ const (
 	FunctionPart
 	LinePart
 	ColumnPart
+	// StackPart is the end of a message of React Native below which its stack stands, and PlacePart a line of one that means something only there.
+	StackPart
+	PlacePart
 )
 
 // The keys of these parts; that of the column is sentryColumn.

@@ -14,8 +14,9 @@ import (
 //	{"file":"http://localhost:3000/main.js","method":"App","lineNumber":1,"columnNumber":238}                               Bugsnag
 //	{"colno":2507,"filename":"app:\/\/\/main.jsbundle","lineno":19,"pre_context":["a();"]}                                  the same, on iOS
 //	{"methodName":"value","file":"http://localhost:8081/index.bundle?platform=ios","lineNumber":99,"column":11}             React Native
+//	{"line":695,"column":2496,"sourceURL":"main.jsbundle"}                                                                  an error of JavaScriptCore
 //
-// Lines and columns of Sentry's and Bugsnag's count from 1, those of Chrome's protocol, and of WebDriver's, from 0 (CallFrame in V8's
+// Lines and columns of Sentry's, Bugsnag's and JavaScriptCore's (ErrorInstance::finishCreation in its runtime/ErrorInstance.cpp) count from 1, those of Chrome's protocol, and of WebDriver's, from 0 (CallFrame in V8's
 // js_protocol.pdl, script.StackFrame of WebDriver BiDi), and of React Native's only columns (its Libraries/Core/Devtools/parseErrorStack.js).
 // Sentry's SDK for React Native adds 1 to the columns of Hermes.
 
@@ -24,6 +25,7 @@ const (
 	sentryColumn   = `"colno":`
 	protocolColumn = `"columnNumber":`
 	nativeMethod   = `"methodName":`
+	engineScript   = `"sourceURL":`
 )
 
 func readScriptObject(s *Search, line []byte, at, from int, f *Frame) bool {
@@ -48,6 +50,9 @@ func ofScript(line []byte, o *scan.Object, f *Frame) bool {
 		if !IsBundle(file.Of(line)) { // other tools write such objects, whose columns count from 1
 			return false
 		}
+	case o.Get(line, "sourceURL") != nil:
+		row, column = o.Get(line, "line"), o.Get(line, "column")
+		file = o.Path(line, "sourceURL")
 	default:
 		row, column = o.Get(line, "lineNumber"), o.Get(line, "columnNumber")
 		if file, name = o.Path(line, "url"), o.Text(line, "functionName"); !file.Empty() {
@@ -77,7 +82,7 @@ func endsScript(path []byte) bool {
 // IsBundle reports whether a path or URL is that of a bundle of React Native, whatever a server is asked for with it.
 func IsBundle(path []byte) bool {
 	path = beforeAsked(path)
-	return bytes.HasSuffix(path, []byte("bundle")) || bytes.HasSuffix(path, []byte(".hbc"))
+	return bytes.HasSuffix(path, []byte("bundle")) || bytes.HasSuffix(path, []byte(".hbc")) || bytes.Contains(path, []byte(updatesDir))
 }
 
 // beforeAsked returns a path or URL without what a server is asked for.
@@ -111,8 +116,8 @@ func statesPlaceInScript(key string) func(line []byte, at int) bool {
 	}
 }
 
-// statesMethodOfBundle reports the same where the key at the place is that of a method, and the key of a column is near.
-func statesMethodOfBundle(line []byte, at int) bool {
+// statesColumn reports the same where the key of a column is near, too.
+func statesColumn(line []byte, at int) bool {
 	return bytes.Contains(line[max(0, at-maxNear):min(len(line), at+maxNear)], nativeColumn) && statesScript(line, at)
 }
 

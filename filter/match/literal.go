@@ -52,10 +52,11 @@ const (
 	Seeking          // maps of names of Java may be found, once there are frames of it
 	Retracing        // maps of names of Java are known
 	Document         // the lines are of a document of XML
+	Stacked          // a stack of React Native's without the names of scripts has begun
 )
 
 // States is the number of sets of states.
-const States = 1 << 7
+const States = 1 << 8
 
 // place is where the bytes stand in a literal that are searched for, and the set that they are in.
 type place struct{ at, set int }

@@ -22,7 +22,7 @@ type Frame struct {
 // complete is false if the search gave up on the text.
 func (p *Parser) ReadFrames(s Segment, renumbering, absolutes bool) (complete bool) {
 	p.Frames = p.Frames[:0]
-	if !frame.Candidate(s.Text, renumbering, absolutes) {
+	if !frame.Candidate(s.Text, renumbering, absolutes) && (!p.Stacked || bytes.IndexByte(s.Text, '@') < 0) {
 		return true
 	}
 	plain, moved := p.plain(s)

@@ -33,6 +33,8 @@ type Parser struct {
 	Long bool
 	// Quoted is set inside a JSON string.
 	Quoted bool
+	// Stacked is set where a stack of React Native's without the names of scripts may go on.
+	Stacked bool
 	// Ahead, if not nil, has the frames of lines that were looked at ahead.
 	Ahead  *Ahead
 	search frame.Search

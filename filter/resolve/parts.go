@@ -20,10 +20,23 @@ type parts struct {
 	opens, before bool
 }
 
-// Whole makes a frame that is a part of one whole, if the lines above have the rest, and reports whether that is so. A frame that no line is a
+// maxInStack bounds how many lines two frames of a stack of React Native's may be apart that mean something only in one.
+const maxInStack = 16
+
+// Whole makes a frame on a line that is a part of one whole, if the lines above have the rest, and reports whether that is so. A frame that no line is a
 // part of is whole.
-func (o *Processes) Whole(t *Thread, fr *parse.Frame) bool {
-	if fr.Part == frame.NoPart {
+func (o *Processes) Whole(t *Thread, line int, fr *parse.Frame) bool {
+	switch fr.Part {
+	case frame.NoPart:
+		return true
+	case frame.StackPart:
+		t.scripts, o.stacked = line, line
+		return false
+	case frame.PlacePart:
+		if t.scripts == 0 || line-t.scripts > maxInStack {
+			return false
+		}
+		t.scripts, o.stacked = line, line
 		return true
 	}
 	p, indent := &o.parts, fr.Whole.Start
@@ -57,6 +70,9 @@ func (o *Processes) Whole(t *Thread, fr *parse.Frame) bool {
 	*p = parts{opens: p.opens} // it is answered once
 	return true
 }
+
+// Stacked reports whether a stack of React Native's may go on below a line whose frames have no script.
+func (o *Processes) Stacked(line int) bool { return o.stacked > 0 && line-o.stacked < maxInStack }
 
 // has reports whether a part is known: another object has begun then.
 func (p *parts) has(part frame.ScriptPart) bool {

@@ -88,6 +88,8 @@ type Thread struct {
 	java *javaTrace
 	// shifted is set if the thread is counted in Processes.Shifted.
 	shifted bool
+	// scripts is the last line of a stack of React Native's without the names of scripts, 0 for none.
+	scripts int
 }
 
 // Answered notes that the thread has a frame with that answer on a line.
@@ -161,6 +163,8 @@ type Processes struct {
 	claim   []byte
 	// Shifted is the number of threads whose stack is being renumbered.
 	Shifted int
+	// stacked is the last line of the stacks that Thread.scripts is of, 0 for none.
+	stacked int
 	// open is the number of threads whose trace of Java is open.
 	open int
 	// buildIDs is the number of build IDs of all processes.

@@ -16,13 +16,15 @@ const (
 )
 
 // Of a map, samples are compared with the code: how many at most, the segments of one, how many of these say that the code there is elsewhere, and how
-// many samples that the map is of another build.
+// many samples that the map is of another build. These are one after the other, since what has moved goes on to the end of its line, or more than one of
+// so many: a map of swc may have two in a hundred here and there.
 const (
 	samples      = 128
 	sampled      = 16
 	movedWords   = 4
 	movedBefore  = 7
 	movedSamples = 2
+	movedShare   = 16
 )
 
 // beforeWords are signs before words that begin nothing themselves, or seldom.
@@ -60,6 +62,11 @@ func (c *code) fits(f *found) bool {
 			if wrong++; i >= f.index-close && i <= f.index+close {
 				return false
 			}
+		}
+	}
+	if wrong > 0 && f.index >= 0 { // strings that were joined, or a map that is not exact: then the source must tell
+		if _, _, known := f.source(&f.near[f.index]); !known {
+			return false
 		}
 	}
 	return wrong*maxWrong <= len(f.near) && (!apart || c.agrees(f))
@@ -163,6 +170,10 @@ func (c *code) sound(f *found, line, column int) bool {
 	return f.sound(&r, at) && c.echoes(f)
 }
 
+// maxBeyond is how many places there must be for one behind the end of its line: with the map of its own source in it, swc's has some in templates of
+// several lines.
+const maxBeyond = 256
+
 // holds reports whether all places of a map are in the code, by those that it notes, and the last one.
 func (c *code) holds(m *Map) bool { return c.holdsFrom(m, 0, 0) }
 
@@ -177,20 +188,25 @@ func (c *code) holdsFrom(m *Map, line, column int) bool {
 			return false
 		}
 	}
+	beyond := 0
 	holds := func(l, at int32) bool {
 		if l == 0 {
 			at += int32(column)
 		}
 		text, ok := c.line(line + int(l))
-		return ok && int(at) <= len(text)
+		if ok && int(at) > len(text) {
+			beyond++
+		}
+		return ok
 	}
-	for i := range m.points.len() {
-		if !holds(m.points.place(i)) {
+	n := m.points.len()
+	for i := range n {
+		if !holds(m.points.place(i)) || beyond > n/maxBeyond {
 			return false
 		}
 	}
 	last := m.near(math.MaxInt32, math.MaxInt32, nil)
-	return len(last) == 0 || holds(last[len(last)-1].generatedLine, last[len(last)-1].generatedColumn)
+	return len(last) == 0 || holds(last[len(last)-1].generatedLine, last[len(last)-1].generatedColumn) && beyond <= n/maxBeyond
 }
 
 // moved reports whether a map is of another build than the code, by samples of it: what was put in or left out somewhere moves what follows it.
@@ -200,23 +216,28 @@ func (c *code) moved(m *Map) bool {
 	if c.pieces != nil { // few bytes of it are wanted
 		sample = &code{text: c.text, pieces: c.pieces.exactly(), starts: c.starts, wide: map[int][]uint32{}, long: c.long}
 	}
-	wrong := 0
-	sample.movedFrom(m, 0, 0, &wrong)
-	return wrong >= movedSamples
+	var of compared
+	sample.movedFrom(m, 0, 0, &of)
+	return of.longest >= movedSamples || of.wrong >= movedSamples && of.wrong*movedShare > of.all
 }
 
-func (c *code) movedFrom(m *Map, line, column int, wrong *int) {
+// compared are the samples of a map: how many there are, how many say that the code is elsewhere, and how many of these are one after the other at
+// the last one and at most.
+type compared struct{ all, wrong, run, longest int }
+
+func (c *code) movedFrom(m *Map, line, column int, of *compared) {
 	for i := range m.sections {
 		s := &m.sections[i]
 		from := s.column
 		if s.line == 0 {
 			from += column
 		}
-		c.movedFrom(s.of, line+s.line, from, wrong)
+		c.movedFrom(s.of, line+s.line, from, of)
 	}
 	space := spaces.Get().(*[]segment)
 	defer spaces.Put(space)
-	for i, n := 0, m.points.len(); i < n && *wrong < movedSamples; i += (n + samples - 1) / samples {
+	for i, n := 0, m.points.len(); i < n; i += (n + samples - 1) / samples {
+		of.all++
 		at, s := m.points.at(i)
 		part := span{at, min(at+pointEvery, len(m.mappings))}
 		text := part.of(m.mappings)
@@ -226,7 +247,11 @@ func (c *code) movedFrom(m *Map, line, column int, wrong *int) {
 		_, near, err := s.run(text, 0, len(text)*3/4, append((*space)[:0], s.segment)) // the rest may have the end of a segment only
 		*space = near[:0]
 		if err == nil && c.isElsewhere(near[:min(len(near), sampled)], line, column) {
-			*wrong++
+			of.wrong++
+			of.run++
+			of.longest = max(of.longest, of.run)
+		} else {
+			of.run = 0
 		}
 	}
 }

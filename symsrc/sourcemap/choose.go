@@ -57,10 +57,12 @@ func (c *code) choose(f *found, line, column int) bool {
 		return false
 	}
 	next, sure := f.next(line, column)
-	if sure {
-		return from < offset || !f.isBackward(token)
+	r.want(from-1, offset)
+	if sure && from < offset {
+		return true
+	} else if sure {
+		return !f.isBackward(token) && !(string(token) == "(" && from > 0 && r.text[from-1] == ')' && f.isLastWord(next))
 	}
-	r.want(from, offset)
 	if next >= 0 && string(token) == "(" && from < offset && callee(r.text, offset) < 0 && (r.text[offset-1] == ')' || r.text[offset-1] == '}') {
 		if _, begin = f.generated(next); begin == column+1 {
 			if place, ok := f.callOf(&f.near[f.index], &f.near[next]); ok {
@@ -156,6 +158,27 @@ func (f *found) isBackward(token []byte) bool {
 	return before.source == at.source && before.line > at.line
 }
 
+// isLastWord reports whether the source has the last word of a statement or an argument at the place, which nothing is called after: of
+// `let f=a?b:c;return f(d)`, rolldown makes `return(a?b:c)(d)` with the last parenthesis where the c is. Without the source, it may if the map has that twice,
+// and what is next in another line.
+func (f *found) isLastWord(next int) bool {
+	at := &f.near[f.index]
+	w, offset, ok := f.source(at)
+	if !ok {
+		if f.index == 0 || next < 0 {
+			return false
+		}
+		before := &f.near[f.index-1]
+		return before.source == at.source && before.line == at.line && before.column == at.column && f.near[next].line != at.line
+	}
+	if offset < 0 {
+		return false
+	}
+	word, rest := nextToken(w.text[offset:])
+	after, _ := nextToken(rest)
+	return word != "" && inWord(word[0]) && !isKeyword(word) && (after == "" || strings.Contains(";,:}", after) || inWord(after[0]) && after != "in" && after != "instanceof")
+}
+
 // endsCallee reports whether a place is where JavaScriptCore has the call of a function or a class that stands there itself, and what is called ends at
 // line[to]: that is what closes last in `(a=>b(a))(c)` and `new class{…}(a)`, or the last word, as in `function(a){return a}(b)` and `(a=>{b.c++})(d)`.
 func (r *row) endsCallee(offset int) (to int, is bool) {
@@ -232,6 +255,13 @@ func (c *code) closes(f *found, r *row, line, column, from, offset, to int) bool
 	of, next := f.compared(f.index, slices.Concat(all, after))
 	if _, _, known := f.source(&f.near[f.index]); !known { // both that and what follows may be of one line
 		i, sure := f.next(line, column)
+		for at := &f.near[f.index]; i >= 0 && sure && i < len(f.near); i++ { // and the call, too
+			n, begin := f.generated(i)
+			if offset, ok := r.offset(begin); n != line || !ok || offset > to {
+				break
+			}
+			sure = f.near[i].source == at.source && f.near[i].line == at.line
+		}
 		return i >= 0 && sure
 	}
 	if of != agrees || f.compare(f.index, r.text[from:offset+len(r.token(offset))]) != agrees {

@@ -6,10 +6,13 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"qss-filter/symsrc"
 )
 
 // scripts are generated code with their maps, by esbuild.
@@ -120,6 +123,82 @@ func TestMoved(t *testing.T) {
 	}
 }
 
+// TestBeyondLines has places behind the ends of lines, as maps of swc have a few: many are of another build, as are those of lines that are not there.
+func TestBeyondLines(t *testing.T) {
+	const lines = 40_000
+	for _, c := range []struct {
+		short, cut int // how many lines are shorter than their places, and how many are not there
+		holds      bool
+	}{{0, 0, true}, {50, 0, true}, {2_000, 0, false}, {0, 1, false}} {
+		text := strings.Repeat("x\n", c.short) + strings.Repeat("call()\n", lines-c.short-c.cut)
+		m, err := Parse([]byte(`{"version":3,"sources":["a.ts"],"names":[],"mappings":"` + strings.Repeat("IACA;", lines) + `"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := newCode([]byte(strings.TrimSuffix(text, "\n"))).holds(m); got != c.holds {
+			t.Errorf("%d shorter lines, %d less: holds is %t", c.short, c.cut, got)
+		}
+	}
+}
+
+// TestMovedSamples has code elsewhere than the map from some statements on: what has moved goes on, and what a compiler has inexact is here and there.
+func TestMovedSamples(t *testing.T) {
+	const statements = 40_000
+	for _, c := range []struct {
+		at     []int
+		length int
+		moved  bool
+	}{{nil, 0, false}, {[]int{5_000, 15_000, 30_000}, 300, false}, {[]int{30_000}, 1_200, true}, {[]int{1_000}, statements, true}} {
+		mappings := []byte("AAAA")
+		within := false
+		for i := 1; i < statements; i++ {
+			delta := ",OACA"
+			is := slices.ContainsFunc(c.at, func(at int) bool { return i >= at && i < at+c.length })
+			if is != within {
+				if delta = ",SACA"; within {
+					delta = ",KACA"
+				}
+				within = is
+			}
+			mappings = append(mappings, delta...)
+		}
+		m, err := Parse([]byte(`{"version":3,"sources":["a.ts"],"names":[],"mappings":"` + string(mappings) + `"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := newCode([]byte(strings.Repeat("abcd();", statements))).moved(m); got != c.moved {
+			t.Errorf("%d statements from %d on: moved is %t", c.length, c.at, got)
+		}
+	}
+}
+
+// TestInexactWithoutSource has a place within a word, far from another one: without the source, nothing says whether that one is right.
+func TestInexactWithoutSource(t *testing.T) {
+	const calls = 24
+	source := strings.Repeat(`abc();\n`, calls)
+	for _, c := range []struct {
+		begin, content string
+		line           int
+	}{
+		{"AAAA,MACA", "", calls},
+		{"AAAA,EAAA,IACA", "", 0},
+		{"AAAA,EAAA,IACA", `,"sourcesContent":["` + source + `"]`, calls},
+	} {
+		m, err := Parse([]byte(`{"version":3,"sources":["a.ts"],"names":[],"mappings":"` + c.begin + strings.Repeat(",MACA", calls-2) + `"` + c.content + `}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &Script{m: m, maps: New(Options{}), files: &symsrc.Files{}, code: newCode([]byte(strings.Repeat("abc();", calls)))}
+		line := 0
+		if a := s.At(Pack(0, (calls-1)*6)); len(a.Frames) > 0 {
+			line = a.Frames[0].Line
+		}
+		if line != c.line {
+			t.Errorf("%s%s: line %d, want %d", c.begin, c.content, line, c.line)
+		}
+	}
+}
+
 // TestWithinWords has a map with a place in a word of each statement, where the word has one at its begin, too, as swc's with that of its own source: it is of
 // this build. The same places in words that begin without one are of another build.
 func TestWithinWords(t *testing.T) {
@@ -224,28 +303,35 @@ func TestDroppedBraces(t *testing.T) {
 	}
 }
 
-// TestInlinedCall has a function in the place of its name, as swc makes it: the parenthesis after it comes from its last line.
+// TestInlinedCall has a function, or what is called, in the place of its name, as swc makes it: the parenthesis after it comes from its last line. Bun has the call at the end of
+// what the function calls last.
 func TestInlinedCall(t *testing.T) {
 	for _, c := range []struct {
-		mappings string
-		lines    int
+		code, place, mappings string
+		lines                 int
 	}{
-		{"AAAA,aACA,EADA", 0}, // the first parenthesis after the function is of line 2, and `e` of line 1
-		{"AAAA,aACA,EAAA", 2}, // both are of line 2
+		{"(function(){})(e);", "(e", "AAAA,aACA,EADA", 0}, // the first parenthesis after the function is of line 2, and `e` of line 1
+		{"(function(){})(e);", "(e", "AAAA,aACA,EAAA", 2}, // both are of line 2
+		{"!function(){a(b)}();", ")}", "YAAA,EAAE,EAAE,CAEA", 0},
+		{"!function(){a(b)}();", ")}", "YAAA,EAAE,EAAE,CAAE", 1},
+		{"!function(){a=0}();", "0}", "YAAA,EAAE,CAAE,CAEA", 0},
+		{"return(a?b:c)(d)", "(d", "AACA,OADQ,EAAI,EAAI,EAAA,CACP", 0},
+		{"return(a?b:c)(d)", "(d", "AACA,OADQ,EAAI,EAAI,CAAA,EAAA,AACP", 0},
+		{"return(a?b:c)(d)", "(d", "AACA,OAAQ,EAAI,EAAI,EAAA,CAAG", 2},
 	} {
 		script := filepath.Join(t.TempDir(), "app.js")
-		for path, text := range map[string]string{script: "(function(){})(e);\n//# sourceMappingURL=app.js.map\n",
+		for path, text := range map[string]string{script: c.code + "\n//# sourceMappingURL=app.js.map\n",
 			script + ".map": `{"version":3,"sources":["a.ts"],"names":[],"mappings":"` + c.mappings + `"}`} {
 			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}
 		line := 0
-		if a := New(Options{}).Script(context.Background(), script).At(Pack(0, 14)); len(a.Frames) > 0 {
+		if a := New(Options{}).Script(context.Background(), script).At(Pack(0, uint32(strings.Index(c.code, c.place)))); len(a.Frames) > 0 {
 			line = a.Frames[0].Line
 		}
 		if line != c.lines {
-			t.Errorf("%s: line %d, want %d", c.mappings, line, c.lines)
+			t.Errorf("%s with %s: line %d, want %d", c.code, c.mappings, line, c.lines)
 		}
 	}
 }
@@ -262,6 +348,10 @@ func TestEndOfCallee(t *testing.T) {
 		{"await f(e)", ")", "AAAA,OAAO,EAAE", `await f(e,);`, 1},
 		{"return(e=>f(e))(g)", "))(", "AACA,QADW,GAAO,EAAE,EACF", `const h = e => f(e);\nreturn h(g);`, 0},
 		{"return(e=>f(e))(g)", "))(", "AACA,QAAS,GAAK,EAAE,EAAI", `\nreturn (e => f(e))(g);`, 2},
+		{"return(a?b:c)(d)", "(d", "AACA,OADQ,EAAI,EAAI,EAAA,CACP", `let f = a ? b : c;\nreturn f(d)`, 0},
+		{"return(a?b:c)(d)", "(d", "AACA,OADQ,EAAI,EAAI,EAAA,CACP", `let f = a ? b : c\nreturn f(d)`, 0},
+		{"return(a?b:c)(d)", "(d", "AACA,OAAQ,EAAI,EAAI,EAAA,CAAG", `\nreturn (a ? b : c)(d)`, 2},
+		{"return(a?b:c)(d)", "(d", "AACA,OAAQ,EAAI,EAAI,EAAE,CAAC", `\nreturn (a ? b : c)(d)`, 2},
 		{"function(e){return n}()", "n}(", "AAAA,YACC,OAAO,EACR", `function h(e) {\n return n}\nh()`, 0},
 		{"function(e){return n}()", "n}(", "AACA,YAAc,OAAO", `\nfunction (e) {return n}()`, 2},
 	} {

@@ -153,6 +153,12 @@ func (m *Maps) find(ctx context.Context, name string) *Script {
 		}
 		return m.remembered(ctx, Bundle).module(segment, module)
 	}
+	if slices.Contains(words, updates) && len(below[base]) == 0 {
+		if len(below) == 0 {
+			return nil
+		}
+		return m.remembered(ctx, Bundle).update()
+	}
 	s := m.one(nearest(words, below[base]), "a script named "+base)
 	inURL := strings.Contains(name, "://")
 	if s == nil || s.isSource(words, inURL) {
@@ -207,6 +213,17 @@ func (s *Script) module(segment string, number int) *Script {
 		return nil
 	}
 	return of
+}
+
+// updates is the directory in which Expo keeps the bundles that an app has got after it was installed, by names of its own.
+const updates = ".expo-internal"
+
+// update returns the script of such a bundle, nil if there is none. Nothing but the app says which one it is.
+func (s *Script) update() *Script {
+	if s == nil {
+		return nil
+	}
+	return &Script{m: s.m, maps: s.maps, path: s.path, file: s.file, files: s.files, code: s.code, unnamed: true}
 }
 
 // isEngines reports whether a name is that of a script of Node.js, Deno or Bun itself, or of one that a bundler evaluates in a script of its own.
@@ -671,7 +688,7 @@ type finder struct {
 
 // Find finds the files of a module.
 func (f finder) Find(ctx context.Context, m symsrc.Module) *symsrc.Files {
-	if m.BuildID != "" || !isScript(m.Name) {
+	if m.BuildID != "" || !isScript(m.Name) && !strings.Contains(m.Name, updates) {
 		return f.Finder.Find(ctx, m)
 	}
 	s := f.maps.Script(ctx, m.Name)

@@ -275,6 +275,9 @@ func (s *Script) read(offset uint64) symsrc.Answer {
 	if !ok || o.Source == "" {
 		return a
 	}
+	if o.Function == anonymous { // Metro has no names of private methods, and of functions that are members by a computed key: the log has them
+		o.Function = ""
+	}
 	framed := func(o *Original, path string) {
 		a.Frames = append(a.Frames, symsrc.Frame{Func: o.Function, File: path, Line: o.Line, Column: o.Column + 1, Unverified: s.unnamed || !sure, Foreign: o.Ignored})
 	}

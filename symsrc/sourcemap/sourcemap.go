@@ -354,7 +354,7 @@ func (f *found) generated(i int) (line, column int) {
 }
 
 // next returns the next segment of the line after a place that has one, −1 if that is not near. sure is set if the place has a segment of its
-// own, or is between two of one line of a source: where it comes from does not depend on which of them it belongs to.
+// own, or is between some of one line of a source: where it comes from does not depend on which of them it belongs to.
 func (f *found) next(line, column int) (next int, sure bool) {
 	_, begin := f.generated(f.index)
 	for next = f.index + 1; next < len(f.near); next++ {
@@ -363,8 +363,11 @@ func (f *found) next(line, column int) (next int, sure bool) {
 			break
 		}
 		if at > column {
-			a, b := &f.near[f.index], &f.near[next]
-			return next, begin == column || a.source == b.source && a.line == b.line
+			sure = true
+			for i := next; sure && i < len(f.near) && f.near[i].compare(f.near[next].generatedLine, f.near[next].generatedColumn) == 0; i++ {
+				sure = f.near[i].source == f.near[f.index].source && f.near[i].line == f.near[f.index].line
+			}
+			return next, sure || begin == column
 		}
 	}
 	return -1, begin == column
