@@ -16,9 +16,9 @@ import (
 //	{"methodName":"value","file":"http://localhost:8081/index.bundle?platform=ios","lineNumber":99,"column":11}             React Native
 //	{"line":695,"column":2496,"sourceURL":"main.jsbundle"}                                                                  an error of JavaScriptCore
 //
-// Lines and columns of Sentry's, Bugsnag's and JavaScriptCore's (ErrorInstance::finishCreation in its runtime/ErrorInstance.cpp) count from 1, those of Chrome's protocol, and of WebDriver's, from 0 (CallFrame in V8's
-// js_protocol.pdl, script.StackFrame of WebDriver BiDi), and of React Native's only columns (its Libraries/Core/Devtools/parseErrorStack.js).
-// Sentry's SDK for React Native adds 1 to the columns of Hermes.
+// Lines and columns of Sentry's, Bugsnag's and JavaScriptCore's (ErrorInstance::finishCreation in its runtime/ErrorInstance.cpp) count from 1, those of
+// Chrome's protocol, and of WebDriver's, from 0 (CallFrame in V8's js_protocol.pdl, script.StackFrame of WebDriver BiDi), and of React Native's only
+// columns (its Libraries/Core/Devtools/parseErrorStack.js). Sentry's SDK for React Native adds 1 to the columns of Hermes.
 
 // The keys of columns, by which these are found.
 const (
