@@ -72,7 +72,7 @@ func exe(dir string) string {
 	if err != nil {
 		return ""
 	}
-	return path
+	return strings.TrimSuffix(path, deletedMark)
 }
 
 // randomized reports whether the kernel chose the places of a process's mappings at random, with enough bits. Its error is that of a process that
@@ -101,6 +101,9 @@ func number(path string, base int) (int64, error) {
 	return strconv.ParseInt(strings.TrimSpace(string(text)), base, 64)
 }
 
+// deletedMark follows the path of a deleted file.
+const deletedMark = " (deleted)"
+
 // readMappings returns the mappings of code.
 func readMappings(raw []byte) (list []mapping) {
 	for line := range strings.Lines(string(raw)) {
@@ -113,7 +116,7 @@ func readMappings(raw []byte) (list []mapping) {
 		if _, err := fmt.Sscanf(fields[0]+" "+fields[2]+" "+fields[4], "%x-%x %x %d", &m.start, &m.end, &m.offset, &m.inode); err != nil {
 			continue
 		}
-		m.path = strings.TrimSuffix(line[slash:], "\n")
+		m.path = strings.TrimSuffix(strings.TrimSuffix(line[slash:], "\n"), deletedMark)
 		list = append(list, m)
 	}
 	return list
@@ -148,17 +151,17 @@ func (f files) lasting(list []mapping, program uint64) (counts []mapping) {
 // set if places are random.
 func (f files) set(s *Snapshot, list, counts []mapping, random bool) {
 	for _, m := range list {
-		if f.of(m) != nil && !slices.Contains(s.Files, m.path) {
+		if b := f.of(m); b != nil && b.held == nil && !slices.Contains(s.Files, m.path) {
 			s.Files = append(s.Files, m.path)
 		}
 	}
 	slices.SortFunc(counts, func(a, b mapping) int { return cmp.Compare(a.start, b.start) })
 	for _, m := range counts {
 		switch b := f.of(m); {
-		case b == nil:
+		case b == nil, b.held != nil && b.note == "": // its path alone means another file
 		case random && b.movable && m.start >= lowest:
 			s.Text = fmt.Appendf(s.Text, "%016x-%016x r-x %x %x %s%s\n", m.start, m.end-1, m.offset, m.end-m.start, m.path, b.note)
-		case b.movable || m.inode == s.Inode:
+		case b.held == nil && (b.movable || m.inode == s.Inode):
 			s.Fixed = fmt.Appendf(s.Fixed, "%016x-%016x r-x %x %x %s\n", m.start, m.end-1, m.offset, m.end-m.start, m.path)
 		}
 	}

@@ -22,6 +22,8 @@ type images struct {
 	byPID  map[int]*image
 	fewest int
 	all    []*image // in the order of their starts
+	// executed is how many programs were executed.
+	executed int
 	// gaps is set if records are missing.
 	gaps bool
 	// clock is the time at which the monotonic clock was 0.
@@ -67,6 +69,7 @@ func (s *images) apply(events []event) {
 			im := &image{pid: e.pid, since: s.clock.Add(time.Duration(e.time))}
 			s.set(e.pid, im)
 			s.add(im)
+			s.executed++
 		case forked:
 			if im := s.byPID[e.parent]; im != nil {
 				s.set(e.pid, im)

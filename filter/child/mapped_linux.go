@@ -2,6 +2,7 @@ package child
 
 import (
 	"bytes"
+	"cmp"
 	"debug/elf"
 	"fmt"
 	"io"
@@ -41,6 +42,9 @@ type binary struct {
 	read diskcache.Stamp
 	// written is when it was last written.
 	written time.Time
+	// held is set for a file that is not at its path any more, and since is when it was opened: see held_linux.go.
+	held  *os.File
+	since time.Time
 }
 
 // forgetChanged forgets files that have changed. Inode numbers are reused soon: a program that is compiled again often has the number
@@ -49,8 +53,8 @@ func (f files) forgetChanged(list []mapping) {
 	for _, m := range list {
 		key := mappedFile{m.inode, m.path}
 		if b := f[key]; b != nil {
-			if now, err := diskcache.StampAt(m.path, true); err != nil || now != b.read {
-				delete(f, key)
+			if now, err := diskcache.StampAt(cmp.Or(b.heldAt(), m.path), true); err != nil || now != b.read {
+				f.forget(key)
 			}
 		}
 	}
@@ -60,7 +64,7 @@ func (f files) forgetChanged(list []mapping) {
 func (f files) has(path string) bool {
 	now, err := diskcache.StampAt(path, true)
 	b := f[mappedFile{now.Inode, path}]
-	return err == nil && b != nil && b.read == now
+	return err == nil && b != nil && b.held == nil && b.read == now
 }
 
 // of returns the file of a mapping, or nil if it is not known.
@@ -69,7 +73,9 @@ func (f files) of(m mapping) *binary {
 	b, known := f[key]
 	if !known {
 		if len(f) >= maxFiles {
-			clear(f)
+			for key := range f {
+				f.forget(key)
+			}
 		}
 		b = readBinary(m)
 		f[key] = b
@@ -95,6 +101,11 @@ func readBinary(m mapping) *binary {
 		return nil
 	}
 	defer file.Close()
+	return readELF(file, m)
+}
+
+// readELF reads an open file, if it is an ELF file and that of a mapping.
+func readELF(file *os.File, m mapping) *binary {
 	is, err := diskcache.StampOfDescriptor(int(file.Fd()))
 	if err != nil || is.Inode != m.inode {
 		return nil
@@ -125,6 +136,14 @@ func readBinary(m mapping) *binary {
 	return b
 }
 
+// note returns a build ID as Snapshot.Text has it, "" for none.
+func note(id string) string {
+	if id == "" {
+		return ""
+	}
+	return " (BuildId: " + id + ")"
+}
+
 // buildIDNote returns ` (BuildId: hex)` of a segment of notes: words namesz, descsz, type; then name and descriptor, each
 // padded to 4 bytes. See elf(5).
 func buildIDNote(e *elf.File, p *elf.Prog) string {
@@ -143,7 +162,7 @@ func buildIDNote(e *elf.File, p *elf.Prog) string {
 			return ""
 		}
 		if kind == ntBuildID && bytes.Equal(notes[:name], []byte("GNU\x00")) {
-			return fmt.Sprintf(" (BuildId: %x)", notes[at:at+desc])
+			return note(fmt.Sprintf("%x", notes[at:at+desc]))
 		}
 		notes = notes[min(end, len(notes)):]
 	}

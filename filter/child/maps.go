@@ -68,6 +68,7 @@ func NewMaps() *Maps { return &Maps{files: files{}} }
 func (m *Maps) All() []Snapshot {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.hold(true)
 	all := m.records.snapshots()
 	if m.records.complete() {
 		return all
@@ -116,7 +117,7 @@ func (m *Maps) start(run func(traced bool) (pid int, is bool, err error)) (stop 
 		switch {
 		case err != nil:
 		case r != nil:
-			r.follow(&m.mu, done)
+			r.follow(&m.mu, func() { m.hold(false) }, done)
 		default:
 			m.follow(done)
 		}
@@ -160,9 +161,34 @@ func (m *Maps) touch() {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.records == nil && m.took < time.Since(m.began)/share+ahead {
+	if m.records != nil {
+		m.hold(false)
+	} else if m.mayLook() {
 		m.look()
 	}
+}
+
+// mayLook reports whether /proc has taken little time so far.
+func (m *Maps) mayLook() bool { return m.took < time.Since(m.began)/share+ahead }
+
+// hold opens mapped files that are not at their paths, if the kernel's records say which these are, and if that has not taken too much time so
+// far. asked is set if a frame asks for them.
+func (m *Maps) hold(asked bool) {
+	if m.records == nil || !m.mayLook() {
+		return
+	}
+	begin := time.Now()
+	m.records.drain()
+	m.records.hold(asked)
+	m.took += time.Since(begin)
+}
+
+// Held returns the path at which the file of a module is found that is not at the module's path any more, by the module's build ID in hexadecimal
+// digits. It is "" if there is none.
+func (m *Maps) Held(path, id string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.files.heldAs(path, id)
 }
 
 // look reads the maps of all running processes. If a process's maps cannot be read, or are empty because it has ended, its last
@@ -186,6 +212,9 @@ func (m *Maps) read(pid int) {
 		known = m.kept[at]
 	}
 	now, ok := snapshot(pid, known)
+	if ok && !now.counted {
+		m.files.holdDeleted(&now)
+	}
 	switch {
 	case !ok:
 	case at >= 0:

@@ -14,6 +14,10 @@ func (files) count(*Snapshot) {}
 
 func (files) has(string) bool { return false }
 
+func (files) heldAs(string, string) string { return "" }
+
+func (files) holdDeleted(*Snapshot) {}
+
 func snapshot(int, Snapshot) (s Snapshot, ok bool) { return s, false }
 
 // records are not there on this system.
@@ -25,7 +29,11 @@ func (*records) snapshots() []Snapshot { return nil }
 
 func (*records) complete() bool { return false }
 
-func (*records) follow(*sync.Mutex, <-chan struct{}) {}
+func (*records) drain() {}
+
+func (*records) hold(bool) {}
+
+func (*records) follow(*sync.Mutex, func(), <-chan struct{}) {}
 
 func descendants(int) []int { return nil }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -266,8 +267,9 @@ func (r *records) drain() {
 	}
 }
 
-// follow reads the records whenever there are many, until done is closed. mu is held while it reads.
-func (r *records) follow(mu *sync.Mutex, done <-chan struct{}) {
+// follow reads the records whenever there are many, and calls look from time to time, until done is closed. Soon after another program is executed
+// the times are short, and then ever longer. mu is held for both.
+func (r *records) follow(mu *sync.Mutex, look func(), done <-chan struct{}) {
 	wake, sleep, err := os.Pipe()
 	if err == nil {
 		defer wake.Close()
@@ -276,12 +278,17 @@ func (r *records) follow(mu *sync.Mutex, done <-chan struct{}) {
 			sleep.Close()
 		}()
 		fds := append(slices.Clone(r.buffers.polled), unix.PollFd{Fd: int32(wake.Fd()), Events: unix.POLLIN})
+		pause, executed := firstLook, 0
 		for last := len(fds) - 1; fds[last].Revents == 0; {
-			if _, err := unix.Poll(fds, -1); err != nil && err != unix.EINTR {
+			if _, err := unix.Poll(fds, int(max(time.Millisecond, pause)/time.Millisecond)); err != nil && err != unix.EINTR {
 				break
 			}
 			mu.Lock()
 			r.drain()
+			look()
+			if pause = min(pause+pause/4, lastLook); r.executed != executed {
+				pause, executed = firstLook, r.executed
+			}
 			mu.Unlock()
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	"qss-filter/filter/stream"
 	"qss-filter/filter/tree"
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/chain"
 	"qss-filter/symsrc/meter"
 	"qss-filter/symsrc/sources"
 )
@@ -39,6 +40,7 @@ type job struct {
 func (j *job) run() (status int, err error) {
 	j.measured()
 	defer j.report()
+	j.followMaps(j.symbols)
 	o, closeSource, err := j.filterOptions(j.live())
 	if err != nil {
 		return cli.Usage, err
@@ -216,14 +218,13 @@ func (j *job) closeOutput() error {
 
 // wrap runs a command and filters its output.
 func (j *job) wrap(o filter.Options) (status int, err error) {
-	maps := child.NewMaps()
-	ownMaps(&o, maps)
+	ownMaps(&o, j.child.Maps)
 	another, end, err := j.open(o)
 	if err != nil {
 		return cli.Usage, err
 	}
 	wrapped := &j.child
-	wrapped.Argv, wrapped.Maps, wrapped.Warn, wrapped.Left = j.command, maps, warn, leftBehind
+	wrapped.Argv, wrapped.Warn, wrapped.Left = j.command, warn, leftBehind
 	wrapped.Stdin, wrapped.Stdout, wrapped.Stderr = os.Stdin, j.out, os.Stderr
 	wrapped.New = another
 	status, err = child.Run(context.Background(), *wrapped)
@@ -240,6 +241,15 @@ func (j *job) wrap(o filter.Options) (status int, err error) {
 		status = j.unresolved()
 	}
 	return status, err
+}
+
+// followMaps has the mappings of a command of its own followed, if there is one. It comes before symbols are looked for.
+func (c *config) followMaps(symbols *chain.Options) {
+	if len(c.command) > 0 {
+		maps := child.NewMaps()
+		c.child.Maps = maps
+		symbols.Files.Held = func(m symsrc.Module) string { return maps.Held(m.Name, m.BuildID.String()) }
+	}
 }
 
 // ownMaps makes a filter read the output of a command of its own, whose mappings are known.

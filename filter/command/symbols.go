@@ -146,6 +146,7 @@ func doctorCommand(fs *cli.Flags) cli.Run {
 		if c.inputs[0] == "-" && len(c.command) == 0 && isTerminal(os.Stdin) {
 			warn("reading a log from standard input, which is the keyboard; Ctrl-D ends it")
 		}
+		c.followMaps(s)
 		o := c.options
 		o.Trust = howToTrust
 		c.wholeFiles(&o)
@@ -191,8 +192,7 @@ func doctorCommand(fs *cli.Flags) cli.Run {
 
 // through returns what runs the command and passes its output through a filter, which has the options o. The output is seen by the filter alone.
 func (c *config) through(o *filter.Options) func(ctx context.Context, f *filter.Filter) error {
-	maps := child.NewMaps()
-	ownMaps(o, maps)
+	ownMaps(o, c.child.Maps)
 	return func(ctx context.Context, f *filter.Filter) error {
 		nothing, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 		if err != nil {
@@ -200,7 +200,7 @@ func (c *config) through(o *filter.Options) func(ctx context.Context, f *filter.
 		}
 		defer nothing.Close()
 		run := c.child
-		run.Argv, run.Maps, run.Warn, run.New = c.command, maps, warn, f.Stream
+		run.Argv, run.Warn, run.New = c.command, warn, f.Stream
 		run.Stdin, run.Stdout, run.Stderr = os.Stdin, nothing, nothing // both are one stream
 		_, err = child.Run(ctx, run)
 		return err

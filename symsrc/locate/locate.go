@@ -66,6 +66,8 @@ type Options struct {
 	Wait time.Duration
 	// After bounds how long Await waits for such searches.
 	After time.Duration
+	// Held, if not nil, returns where the file of a module with a build ID is found that is not at the module's path any more, or "".
+	Held func(m symsrc.Module) string
 	// OnProblem, if not nil, is called once per cause with a problem of the search, such as a directory that cannot be read.
 	OnProblem func(msg string)
 

@@ -101,6 +101,7 @@ func (s *search) byID() {
 	for _, root := range s.l.roots {
 		s.root(root)
 	}
+	s.held()
 	host, _ := hostRoot(string(filepath.Separator))
 	if s.l.explicit {
 		s.debug(place{root: host, path: s.debugPath()})
@@ -231,6 +232,19 @@ func (s *search) root(root string) {
 			s.debug(place{root: root, path: "usr/lib/debug/" + leaf})
 		}
 	})
+}
+
+// held tries the file that a running program has mapped from the module's path.
+func (s *search) held() {
+	if s.l.opt.Held == nil || s.complete() {
+		return
+	}
+	if path := s.l.opt.Held(symsrc.Module{Name: s.name.path, BuildID: s.want}); path != "" {
+		s.atPath(true, func() {
+			s.look(place{path: path}, asElf, nil)
+			s.links()
+		})
+	}
 }
 
 // atPath calls look, which looks for files by the log's path if byPath is set.

@@ -1,0 +1,164 @@
+package child
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"qss-filter/symsrc/diskcache"
+)
+
+// A program may be deleted, or another file put at its path, as soon as it runs: runners of tests compile to files that they delete, and programs are
+// compiled again while they run. The processes that have it mapped still lead to it, by /proc/PID/exe for a program and
+// /proc/PID/map_files for all that is mapped, as far as that is permitted. The file is opened then and kept open, since its lines may be read after
+// the process has ended. It is found by its build ID alone: at its path there is nothing, or another file.
+//
+// A file that is not deleted, but not at that path of ours, is in another root or mount namespace. There a file that is kept open would keep scripts
+// from unmounting what they have mounted, so that it is opened only when a frame asks for it.
+
+const (
+	// maxHeld bounds the files that are kept open, and maxHeldSize their bytes, which take room on the disk for as long.
+	maxHeld     = 64
+	maxHeldSize = 1 << 30
+)
+
+// heldAt returns the path of a file that is held, or "".
+func (b *binary) heldAt() string {
+	if b.held == nil {
+		return ""
+	}
+	return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), b.held.Fd())
+}
+
+// heldAs returns the path of a held file that was mapped from a path, by its build ID in hexadecimal digits. It is "" if there is none.
+func (f files) heldAs(path, id string) string {
+	for key, b := range f {
+		if b != nil && b.held != nil && key.path == path && b.note == note(id) {
+			return b.heldAt()
+		}
+	}
+	return ""
+}
+
+// forget forgets a file.
+func (f files) forget(key mappedFile) {
+	if b := f[key]; b != nil && b.held != nil {
+		b.held.Close()
+	}
+	delete(f, key)
+}
+
+// hold opens the files of programs that run which are not at their paths, and keeps them open. asked is set if a frame asks for them: otherwise these are
+// only those that have no name any more.
+func (s *images) hold(asked bool) {
+	away := map[mappedFile]bool{}
+	for pid, im := range s.byPID {
+		for _, m := range im.code {
+			key := mappedFile{m.inode, m.path}
+			is, looked := away[key]
+			if !looked {
+				is = s.files.isAway(m)
+				away[key] = is
+			}
+			if is && s.files.hold(pid, m, asked) {
+				away[key], im.current = false, false
+			}
+		}
+	}
+}
+
+// holdDeleted does the same for the deleted files of a process.
+func (f files) holdDeleted(s *Snapshot) {
+	if !bytes.Contains(s.raw, []byte(deletedMark)) {
+		return
+	}
+	for _, m := range readMappings(s.raw) {
+		if f.isAway(m) {
+			f.hold(s.PID, m, false)
+		}
+	}
+}
+
+// isAway reports whether the file of a mapping is not at its path, and not held yet.
+func (f files) isAway(m mapping) bool {
+	if b := f[mappedFile{m.inode, m.path}]; b != nil && b.held != nil {
+		return false
+	}
+	now, err := diskcache.StampAt(m.path, true)
+	return err != nil || now.Inode != m.inode
+}
+
+// hold opens the file of a mapping by way of a process that has it mapped, and reports whether it could.
+func (f files) hold(pid int, m mapping, asked bool) bool {
+	dir := filepath.Join("/proc", strconv.Itoa(pid))
+	raw, err := os.ReadFile(filepath.Join(dir, "maps"))
+	if err != nil {
+		return false
+	}
+	list := readMappings(raw)
+	at := slices.IndexFunc(list, func(o mapping) bool { return o.inode == m.inode && m.start < o.end && o.start < m.end })
+	if at < 0 { // it executes another program by now
+		return false
+	}
+	ways := []string{fmt.Sprintf("map_files/%x-%x", list[at].start, list[at].end)}
+	if list[at].path == exe(dir) {
+		ways = append(ways, "exe")
+	}
+	if asked {
+		ways = append(ways, "root"+m.path)
+	}
+	for _, way := range ways {
+		if b := openHeld(filepath.Join(dir, way), m, asked); b != nil {
+			f.keep(mappedFile{m.inode, m.path}, b)
+			return true
+		}
+	}
+	return false
+}
+
+// openHeld opens a file if it is that of a mapping and, unless one with a name is asked for, has none any more.
+func openHeld(path string, m mapping, named bool) *binary {
+	var is unix.Stat_t // before it is opened, since that may act on a device
+	if err := unix.Stat(path, &is); err != nil || is.Mode&unix.S_IFMT != unix.S_IFREG || is.Ino != m.inode || is.Nlink > 0 && !named || is.Size > maxHeldSize {
+		return nil
+	}
+	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil
+	}
+	b := readELF(file, m)
+	if b == nil {
+		file.Close()
+		return nil
+	}
+	b.held, b.since = file, time.Now()
+	return b
+}
+
+// keep remembers a file that is held. If these are too many, the oldest ones are closed.
+func (f files) keep(key mappedFile, b *binary) {
+	f.forget(key)
+	f[key] = b
+	for {
+		n, size, oldest := 0, int64(0), key
+		for other, o := range f {
+			if o == nil || o.held == nil {
+				continue
+			}
+			n, size = n+1, size+o.read.Size
+			if o.since.Before(f[oldest].since) {
+				oldest = other
+			}
+		}
+		if n <= maxHeld && size <= maxHeldSize {
+			return
+		}
+		f.forget(oldest)
+	}
+}
