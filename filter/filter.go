@@ -90,6 +90,9 @@ type Options struct {
 	// Ran reports whether a program that writes the log was seen with the file at that path: it needs no proof then if the log has no build
 	// IDs. It is nil if the filter has started none. It may be called by several filters at once.
 	Ran func(path string) bool
+	// Replaced reports whether a program that writes the log was seen with another file from that path: it names no frame then if the log has no
+	// build IDs. It is nil, and called, as Ran is.
+	Replaced func(path string) bool
 	// Insist has files name frames although the log contradicts them, or nothing proves them; the names are marked. Insisting says how a user
 	// does that, for messages.
 	Insist    bool
@@ -195,7 +198,7 @@ func New(o Options) *Filter {
 	text := print.Options{Style: o.Style, Renumber: o.Renumber, Context: o.Context, Palette: o.Palette,
 		Names: o.Names, Sources: o.Sources, SourceLines: o.SourceLines, Links: o.Links, Explain: o.Explain, Screen: o.Screen, Observed: o.Below}
 	f := &Filter{opt: o, text: print.NewText(text), objects: r, messages: messages{tell: o.Warn, insisting: o.Insisting, said: map[string]bool{}, recorded: r != nil}}
-	f.resolver = resolve.New(resolve.Options{Symbols: o.Symbols, Adjust: o.Adjust, Maps: o.Maps, Fixed: o.Fixed, Listing: o.Listing, By: o.By, Ran: o.Ran, Insist: o.Insist, Trust: o.Trust, Java: o.Java, Board: o.Board, Scripts: o.Scripts,
+	f.resolver = resolve.New(resolve.Options{Symbols: o.Symbols, Adjust: o.Adjust, Maps: o.Maps, Fixed: o.Fixed, Listing: o.Listing, By: o.By, Ran: o.Ran, Replaced: o.Replaced, Insist: o.Insist, Trust: o.Trust, Java: o.Java, Board: o.Board, Scripts: o.Scripts,
 		Refuted: f.refuted, Broken: func(fault string) { f.broken(f.line, fault) }})
 	f.parser.Ahead = f.resolver.Prefetch.Lines
 	f.dump = dump{resolver: f.resolver, colored: o.Palette != nil}

@@ -26,6 +26,8 @@ const (
 	// maxHeld bounds the files that are kept open, and maxHeldSize their bytes, which take room on the disk for as long.
 	maxHeld     = 64
 	maxHeldSize = 1 << 30
+	// tick is how far the times of files lag behind the clock, at most: kernels take them from the last tick of their timers.
+	tick = 10 * time.Millisecond
 )
 
 // heldAt returns the path of a file that is held, or "".
@@ -83,6 +85,59 @@ func (f files) holdDeleted(s *Snapshot) {
 			f.hold(s.PID, m, false)
 		}
 	}
+}
+
+// seen is a file that a program had mapped that was started at a time, or looked at.
+type seen struct {
+	mappedFile
+	since time.Time
+}
+
+// replaced reports whether the file that lies at a path now is none of those that were seen from there, and came there after them. If its inode alone
+// differed, it might be the same one: some file systems have other numbers in the records than in stat(2).
+func (f files) replaced(path string, list []seen) (is bool) {
+	now, err := diskcache.StampAt(path, true)
+	if err != nil {
+		return false
+	}
+	for _, s := range list {
+		if s.path != path {
+			continue
+		}
+		if s.inode == now.Inode {
+			return false
+		}
+		is = is || now.Last().Add(tick).After(s.since)
+	}
+	return is
+}
+
+// mappings returns all files that programs were seen with.
+func (r *records) mappings() (list []seen) {
+	if r == nil {
+		return nil
+	}
+	for _, im := range r.all {
+		for _, m := range im.code {
+			list = append(list, seen{mappedFile{m.inode, m.path}, im.since})
+		}
+	}
+	return list
+}
+
+// mappings returns the files of snapshots. What has come to the path of a deleted one came after it, whenever the snapshot was read.
+func (f files) mappings(snapshots []Snapshot) (list []seen) {
+	for i := range snapshots {
+		s := &snapshots[i]
+		for _, m := range readMappings(s.raw) {
+			is := seen{mappedFile{m.inode, m.path}, s.read}
+			if bytes.Contains(s.raw, []byte(m.path+deletedMark+"\n")) {
+				is.since = time.Time{}
+			}
+			list = append(list, is)
+		}
+	}
+	return list
 }
 
 // isAway reports whether the file of a mapping is not at its path, and not held yet.

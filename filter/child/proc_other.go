@@ -18,6 +18,10 @@ func (files) heldAs(string, string) string { return "" }
 
 func (files) holdDeleted(*Snapshot) {}
 
+func (files) replaced(string, []struct{}) bool { return false }
+
+func (files) mappings([]Snapshot) []struct{} { return nil }
+
 func snapshot(int, Snapshot) (s Snapshot, ok bool) { return s, false }
 
 // records are not there on this system.
@@ -30,6 +34,8 @@ func (*records) snapshots() []Snapshot { return nil }
 func (*records) complete() bool { return false }
 
 func (*records) drain() {}
+
+func (*records) mappings() []struct{} { return nil }
 
 func (*records) hold(bool) {}
 

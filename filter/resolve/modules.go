@@ -51,6 +51,8 @@ type Module struct {
 	// ran is the generation of the files that a program of the log was seen with, plus 1, and looked the last piece of input for which that
 	// was asked.
 	ran, looked uint64
+	// replaced is the generation of the files that came to the path of one that such a program was seen with, plus 1.
+	replaced uint64
 	// fixed is set for a program or a library that the log does not name, at addresses where others may have code, too.
 	fixed bool
 }

@@ -15,6 +15,7 @@ import (
 //	has the build ID of the log                       always
 //	is one that the user has pointed at               unless the log refutes it
 //	was seen mapped by a program behind --            the same
+//	came to the path of one that was seen so          never
 //	is this machine's own, at the path of the log     if the process's stacks prove it, and nothing refutes it
 //	was seen mapped there, at fixed addresses         for the places that the process's stacks prove, unless anything refutes it
 //
@@ -89,11 +90,12 @@ const (
 type Proofs struct {
 	answers   *answers
 	processes *Processes
-	// trust, insist, ran and refuted are those of Options.
-	trust   func(module string) string
-	insist  bool
-	ran     func(path string) bool
-	refuted func(files *symsrc.Files, why string)
+	// trust, insist, ran, replaced and refuted are those of Options.
+	trust    func(module string) string
+	insist   bool
+	ran      func(path string) bool
+	replaced func(path string) bool
+	refuted  func(files *symsrc.Files, why string)
 	// listing is Options.Listing.
 	listing string
 	// line is the line of the log that is looked at.
@@ -219,6 +221,9 @@ func (s *Proofs) Refusal(p *Process, m *Module, off uint64) string {
 // refusal is the same for any place.
 func (s *Proofs) refusal(p *Process, m *Module, at place) (why string, status symsrc.Status) {
 	s.look(m)
+	if m.assumed() && m.replaced == m.generation+1 {
+		return string(m.appendName([]byte(otherBuild + "put there after its program had started: "))), symsrc.MismatchBuildID
+	}
 	switch proof := s.of(p, m); {
 	case proof.names(m, at):
 		return "", symsrc.OK
@@ -233,15 +238,21 @@ func (s *Proofs) refusal(p *Process, m *Module, at place) (why string, status sy
 	return NotVerified(s.trust, m.Name), symsrc.NotVerified
 }
 
-// look looks whether a program of the log that the filter has started was seen with the file of a module mapped, at most once for each piece
-// of input.
+// look looks whether a program of the log that the filter has started was seen with the file of a module mapped, or with another one from its path, at
+// most once for each piece of input.
 func (s *Proofs) look(m *Module) {
 	if s.ran == nil || !m.assumed() || m.looked == s.answers.memo.piece {
 		return
 	}
 	m.looked = s.answers.memo.piece
-	if m.Files.Usable() && s.ran(cmp.Or(m.Files.Elf, m.Files.Debug)) {
+	if !m.Files.Usable() {
+		return
+	}
+	switch path := cmp.Or(m.Files.Elf, m.Files.Debug); {
+	case s.ran(path):
 		m.ran = m.generation + 1
+	case s.replaced != nil && s.replaced(path):
+		m.replaced = m.generation + 1
 	}
 }
 

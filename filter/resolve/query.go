@@ -121,17 +121,19 @@ func (s *queries) under(t *Thread, text []byte, fr *parse.Frame, rule Rule) (q q
 	return q, true, false
 }
 
-// loaded returns the module of a frame that names it by a relative path, as the mappings have it at the frame's address. It is nil if they
-// do not say. A program may have begun in another directory than the filter: `cd build && ./test`.
+// loaded returns the module of a frame that names it by its path, as the mappings have it at the frame's address. It is nil if they do not say. A program
+// may have begun in another directory than the filter, `cd build && ./test`, and the mappings may have the build ID of a file that is not at
+// its path any more.
 func (s *queries) loaded(t *Thread, text []byte, fr *parse.Frame) *Module {
 	name := fr.ModuleText
-	if fr.Addr.Empty() || len(name) == 0 || name[0] == '/' || len(fr.BuildIDText) > 0 || len(fr.MemberText) > 0 || fr.Arch != "" || fr.Size > 0 {
+	if fr.Addr.Empty() || len(name) == 0 || len(fr.BuildIDText) > 0 || len(fr.MemberText) > 0 || fr.Arch != "" || fr.Size > 0 {
 		return nil
 	}
 	addr, _, _ := scan.Address(fr.Addr.Of(text), 0)
 	p := s.lists.of(t.Process, addr)
 	at, ok := p.Space.Resolve(addr)
-	if !ok || p.fixed || !strings.HasPrefix(at.Module.Name, "/") || path.Base(at.Module.Name) != path.Base(string(name)) {
+	if !ok || p.fixed || !strings.HasPrefix(at.Module.Name, "/") || path.Base(at.Module.Name) != path.Base(string(name)) ||
+		name[0] == '/' && (at.Module.Name != string(name) || len(at.Module.BuildID) == 0) {
 		return nil
 	}
 	return s.memo.module([]byte(at.Module.Name), symsrc.BuildID(at.Module.BuildID))

@@ -85,6 +85,8 @@ type Options struct {
 	Broken func(fault string)
 	// Ran reports whether a program that writes the log was seen with the file at that path. It is nil if the filter has started none.
 	Ran func(path string) bool
+	// Replaced reports whether such a program was seen with another file from that path. It is nil if Ran is.
+	Replaced func(path string) bool
 	// Insist has files name frames although the log refutes them, or nothing proves them. The names are marked.
 	Insist bool
 	// Trust says how a user has the file of a module trusted, for reasons. It may be nil.
@@ -113,7 +115,7 @@ func New(o Options) *Resolver {
 	if o.Java != nil {
 		r.Java = &Java{maps: o.Java, memo: &r.memo, processes: r.Processes, insist: o.Insist}
 	}
-	r.Proofs = &Proofs{answers: &r.answers, processes: r.Processes, trust: o.Trust, insist: o.Insist, ran: o.Ran, refuted: o.Refuted, listing: o.Listing}
+	r.Proofs = &Proofs{answers: &r.answers, processes: r.Processes, trust: o.Trust, insist: o.Insist, ran: o.Ran, replaced: o.Replaced, refuted: o.Refuted, listing: o.Listing}
 	return r
 }
 

@@ -1,0 +1,87 @@
+package command_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// heldSource is a program that says with FIFOs that it runs, waits to be told, and prints its stack in one of three ways.
+const heldSource = `
+#include <execinfo.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#define NI __attribute__((noinline))
+extern char __executable_start;
+volatile int sink;
+NI void show(char **args) {
+  void *at[30];
+  int n = backtrace(at, 30);
+  if (!strcmp(args[1], "glibc")) backtrace_symbols_fd(at, n, 2);
+  else for (int i = 0; i < 3; i++)
+    if (!strcmp(args[1], "address")) dprintf(2, "  #%d %p\n", i, at[i]);
+    else dprintf(2, "    #%d %p (%s+0x%lx)\n", i, !strcmp(args[1], "both") ? at[i] : (void *)1, args[0], (unsigned long)((char *)at[i] - &__executable_start));
+  sink++;
+}
+NI int NAMED_leaf(char **args) { show(args); return sink++; }
+NI int NAMED_middle(char **args) { int n = NAMED_leaf(args); sink += n; return n; }
+int main(int argc, char **args) {
+  char c;
+  close(open("runs", O_WRONLY));
+  read(open("go", O_RDONLY), &c, 1);
+  NAMED_middle(args);
+  close(open("printed", O_WRONLY));
+  read(open("end", O_RDONLY), &c, 1);
+  return 0;
+}
+`
+
+// TestHeld deletes and replaces a program while it runs, and has it print its stack then, in which some of its functions have the names that it has, and
+// none has a name of what lies at its path. Only a program that is named by its path alone has no names then.
+func TestHeld(t *testing.T) {
+	for _, c := range []struct {
+		name, change string
+		named        bool // also by its path alone
+	}{
+		{"nothing", "true", true},
+		{"deleted", "rm x", false},
+		{"replaced", "mv other x", false},
+	} {
+		for _, way := range []string{"glibc", "address", "both", "path"} {
+			t.Run(c.name+" "+way, func(t *testing.T) {
+				t.Parallel()
+				dir := t.TempDir()
+				for file, prefix := range map[string]string{"x": "right", "other": "wrong"} {
+					source := filepath.Join(dir, prefix+".c")
+					if err := os.WriteFile(source, []byte(strings.ReplaceAll(heldSource, "NAMED", prefix)), 0o600); err != nil {
+						t.Fatal(err)
+					}
+					if out, err := exec.Command("gcc", "-w", "-g", "-O1", "-fPIE", "-pie", "-Wl,--build-id", "-o", filepath.Join(dir, file), source).CombinedOutput(); err != nil {
+						t.Skipf("gcc: %v\n%s", err, out)
+					}
+				}
+				// What it prints before the change is looked at, as any output is.
+				script := `cd ` + dir + `; mkfifo runs go printed end; ` + dir + `/x ` + way + ` & read x <runs; ` + c.change + `; echo changed; sleep 0.5
+echo >go; read x <printed; sleep 0.5; echo >end; wait`
+				cmd := exec.Command("qss-filter", "--color=never", "--no-config", "--no-cache", "--", "sh", "-c", script)
+				out, err := cmd.CombinedOutput()
+				if err != nil {
+					t.Fatalf("%v\n%s", err, out)
+				}
+				if strings.Contains(string(out), "wrong") {
+					t.Errorf("names of another program:\n%s", out)
+				}
+				want := c.named || way != "path"
+				if got := regexp.MustCompile(`in right_leaf .*right\.c:20`).Match(out) && regexp.MustCompile(`in right_middle .*right\.c:21`).Match(out); got != want {
+					t.Errorf("named %t, want %t:\n%s", got, want, out)
+				}
+			})
+		}
+	}
+}
