@@ -46,12 +46,13 @@ int main(int argc, char **args) {
 // none has a name of what lies at its path. Only a program that is named by its path alone has no names then.
 func TestHeld(t *testing.T) {
 	for _, c := range []struct {
-		name, change string
-		named        bool // also by its path alone
+		name, as, change string
+		named            bool // also by its path alone
 	}{
-		{"nothing", "true", true},
-		{"deleted", "rm x", false},
-		{"replaced", "mv other x", false},
+		{"nothing", "$PWD/x", "true", true},
+		{"deleted", "$PWD/x", "rm x", false},
+		{"replaced", "$PWD/x", "mv other x", false},
+		{"by a link", "./link", "rm link", false},
 	} {
 		for _, way := range []string{"glibc", "address", "both", "path"} {
 			t.Run(c.name+" "+way, func(t *testing.T) {
@@ -67,7 +68,7 @@ func TestHeld(t *testing.T) {
 					}
 				}
 				// What it prints before the change is looked at, as any output is.
-				script := `cd ` + dir + `; mkfifo runs go printed end; ` + dir + `/x ` + way + ` & read x <runs; ` + c.change + `; echo changed; sleep 0.5
+				script := `cd ` + dir + `; mkfifo runs go printed end; ln -s x link; ` + c.as + ` ` + way + ` & read x <runs; ` + c.change + `; echo changed; sleep 0.5
 echo >go; read x <printed; sleep 0.5; echo >end; wait`
 				cmd := exec.Command("qss-filter", "--color=never", "--no-config", "--no-cache", "--", "sh", "-c", script)
 				out, err := cmd.CombinedOutput()

@@ -94,6 +94,7 @@ func (s *lists) of(p *Process, addr uint64) *Process {
 		return o.Unnamed.Process
 	case s.running != nil:
 		if live := s.covering(s.running(), addr); live != nil {
+			live.running = true
 			return live
 		}
 		if s.fixed != nil {

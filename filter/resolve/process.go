@@ -21,8 +21,8 @@ type Process struct {
 	Space *ctxstate.Process
 	// Emitter is the program that prints its frames.
 	Emitter emitter
-	// fixed is set for one of a list of Options.Fixed.
-	fixed bool
+	// running is set for one of a list of Options.Maps, and fixed for one of Options.Fixed.
+	running, fixed bool
 	// dart is the build ID of a Dart program's library. buildIDs are the build IDs of modules, by file name, that the log states
 	// elsewhere than at frames.
 	dart     symsrc.BuildID

@@ -132,12 +132,23 @@ func (s *queries) loaded(t *Thread, text []byte, fr *parse.Frame) *Module {
 	addr, _, _ := scan.Address(fr.Addr.Of(text), 0)
 	p := s.lists.of(t.Process, addr)
 	at, ok := p.Space.Resolve(addr)
-	if !ok || p.fixed || !strings.HasPrefix(at.Module.Name, "/") || path.Base(at.Module.Name) != path.Base(string(name)) ||
-		name[0] == '/' && (at.Module.Name != string(name) || len(at.Module.BuildID) == 0) {
+	if !ok || p.fixed || !strings.HasPrefix(at.Module.Name, "/") {
+		return nil
+	}
+	switch {
+	case name[0] == '/':
+		ok = at.Module.Name == string(name) && len(at.Module.BuildID) > 0
+	case path.Base(at.Module.Name) != path.Base(string(name)): // a program may be started by another name
+		ok = p.running && (fr.Base == frame.FromSymbol || (addr-fr.Offset)%leastPage == 0)
+	}
+	if !ok {
 		return nil
 	}
 	return s.memo.module([]byte(at.Module.Name), symsrc.BuildID(at.Module.BuildID))
 }
+
+// leastPage is the size of the smallest pages: modules begin at such.
+const leastPage = 4096
 
 // Loads reports whether there are mappings that may say which file a module of a thread's frames is that the log names by a relative path.
 func (r *Resolver) Loads(t *Thread) bool {
