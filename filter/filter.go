@@ -93,6 +93,8 @@ type Options struct {
 	// Replaced reports whether a program that writes the log was seen with another file from that path: it names no frame then if the log has no
 	// build IDs. It is nil, and called, as Ran is.
 	Replaced func(path string) bool
+	// Named returns the path of the only file of a name that a program that writes the log was seen with, or "". It is nil, and called, as Ran is.
+	Named func(name string) string
 	// Insist has files name frames although the log contradicts them, or nothing proves them; the names are marked. Insisting says how a user
 	// does that, for messages.
 	Insist    bool
@@ -198,7 +200,7 @@ func New(o Options) *Filter {
 	text := print.Options{Style: o.Style, Renumber: o.Renumber, Context: o.Context, Palette: o.Palette,
 		Names: o.Names, Sources: o.Sources, SourceLines: o.SourceLines, Links: o.Links, Explain: o.Explain, Screen: o.Screen, Observed: o.Below}
 	f := &Filter{opt: o, text: print.NewText(text), objects: r, messages: messages{tell: o.Warn, insisting: o.Insisting, said: map[string]bool{}, recorded: r != nil}}
-	f.resolver = resolve.New(resolve.Options{Symbols: o.Symbols, Adjust: o.Adjust, Maps: o.Maps, Fixed: o.Fixed, Listing: o.Listing, By: o.By, Ran: o.Ran, Replaced: o.Replaced, Insist: o.Insist, Trust: o.Trust, Java: o.Java, Board: o.Board, Scripts: o.Scripts,
+	f.resolver = resolve.New(resolve.Options{Symbols: o.Symbols, Adjust: o.Adjust, Maps: o.Maps, Fixed: o.Fixed, Listing: o.Listing, By: o.By, Ran: o.Ran, Replaced: o.Replaced, Named: o.Named, Insist: o.Insist, Trust: o.Trust, Java: o.Java, Board: o.Board, Scripts: o.Scripts,
 		Refuted: f.refuted, Broken: func(fault string) { f.broken(f.line, fault) }})
 	f.parser.Ahead = f.resolver.Prefetch.Lines
 	f.dump = dump{resolver: f.resolver, colored: o.Palette != nil}

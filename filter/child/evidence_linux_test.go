@@ -268,6 +268,11 @@ func TestRan(t *testing.T) {
 		if all := m.All(); len(all) != 1 {
 			t.Skipf("there are %d processes", len(all))
 		}
+		for name, file := range map[string]string{"said": "said", "libearly.so": "libearly.so", "libearly.so.1": "libearly.so", "other.so": "", "": ""} {
+			if path := m.Named(name); path != "" && path != filepath.Join(dir, file) || (path != "") != slices.Contains(c.ran, file) {
+				t.Errorf("when %s: %s is at %q", c.when, name, path)
+			}
+		}
 		for i, path := range append(c.ran, c.not...) {
 			if !filepath.IsAbs(path) {
 				path = filepath.Join(dir, path)

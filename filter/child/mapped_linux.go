@@ -67,6 +67,16 @@ func (f files) has(path string) bool {
 	return err == nil && b != nil && b.held == nil && b.read == now
 }
 
+// soname returns the name by which other files need the file at a path, as far as it is one that was mapped.
+func (f files) soname(path string) string {
+	if now, err := diskcache.StampAt(path, true); err == nil {
+		if b := f[mappedFile{now.Inode, path}]; b != nil && b.read == now {
+			return b.soname
+		}
+	}
+	return ""
+}
+
 // of returns the file of a mapping, or nil if it is not known.
 func (f files) of(m mapping) *binary {
 	key := mappedFile{m.inode, m.path}

@@ -14,6 +14,8 @@ func (files) count(*Snapshot) {}
 
 func (files) has(string) bool { return false }
 
+func (files) soname(string) string { return "" }
+
 func (files) heldAs(string, string) string { return "" }
 
 func (files) holdDeleted(*Snapshot) {}

@@ -17,6 +17,29 @@ func (m *Maps) Ran(path string) bool {
 	return m.files.has(path)
 }
 
+// Named returns the path of the file of that name that processes of the command were seen with as code: its last component, or the name by which other
+// files need it. It is "" if there is none, or several.
+func (m *Maps) Named(name string) (path string) {
+	if name == "" {
+		return ""
+	}
+	all := m.All()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i := range all {
+		for _, file := range all[i].Files {
+			switch {
+			case file == path || filepath.Base(file) != name && m.files.soname(file) != name:
+			case path != "":
+				return ""
+			default:
+				path = file
+			}
+		}
+	}
+	return path
+}
+
 // Replaced reports whether a process of the command was seen with a file from that path mapped as code, but only with such ones as lay there before the one
 // that lies there now.
 func (m *Maps) Replaced(path string) bool {

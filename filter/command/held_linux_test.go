@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// heldSource is a program that says with FIFOs that it runs, waits to be told, and prints its stack in one of three ways.
+// heldSource is a program that says with FIFOs that it runs, waits to be told, and prints its stack in a way that is its argument.
 const heldSource = `
 #include <execinfo.h>
 #include <fcntl.h>
@@ -26,6 +26,7 @@ NI void show(char **args) {
   if (!strcmp(args[1], "glibc")) backtrace_symbols_fd(at, n, 2);
   else for (int i = 0; i < 3; i++)
     if (!strcmp(args[1], "address")) dprintf(2, "  #%d %p\n", i, at[i]);
+    else if (!strcmp(args[1], "name")) dprintf(2, "    #%d <null> <null> (%s+0x%lx)\n", i, strrchr(args[0], '/') + 1, (unsigned long)((char *)at[i] - &__executable_start));
     else dprintf(2, "    #%d %p (%s+0x%lx)\n", i, !strcmp(args[1], "both") ? at[i] : (void *)1, args[0], (unsigned long)((char *)at[i] - &__executable_start));
   sink++;
 }
@@ -43,18 +44,18 @@ int main(int argc, char **args) {
 `
 
 // TestHeld deletes and replaces a program while it runs, and has it print its stack then, in which some of its functions have the names that it has, and
-// none has a name of what lies at its path. Only a program that is named by its path alone has no names then.
+// none has a name of what lies at its path. Only a program that is named by its path, or by the name of its file, alone has no names then.
 func TestHeld(t *testing.T) {
 	for _, c := range []struct {
 		name, as, change string
-		named            bool // also by its path alone
+		named            bool // also by these
 	}{
 		{"nothing", "$PWD/x", "true", true},
 		{"deleted", "$PWD/x", "rm x", false},
 		{"replaced", "$PWD/x", "mv other x", false},
 		{"by a link", "./link", "rm link", false},
 	} {
-		for _, way := range []string{"glibc", "address", "both", "path"} {
+		for _, way := range []string{"glibc", "address", "both", "path", "name"} {
 			t.Run(c.name+" "+way, func(t *testing.T) {
 				t.Parallel()
 				dir := t.TempDir()
@@ -78,8 +79,8 @@ echo >go; read x <printed; sleep 0.5; echo >end; wait`
 				if strings.Contains(string(out), "wrong") {
 					t.Errorf("names of another program:\n%s", out)
 				}
-				want := c.named || way != "path"
-				if got := regexp.MustCompile(`in right_leaf .*right\.c:20`).Match(out) && regexp.MustCompile(`in right_middle .*right\.c:21`).Match(out); got != want {
+				want := c.named || way != "path" && way != "name"
+				if got := regexp.MustCompile(`in right_leaf .*right\.c:21`).Match(out) && regexp.MustCompile(`in right_middle .*right\.c:22`).Match(out); got != want {
 					t.Errorf("named %t, want %t:\n%s", got, want, out)
 				}
 			})

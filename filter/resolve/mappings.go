@@ -73,7 +73,8 @@ type lists struct {
 	running func() [][]byte
 	// fixed is Options.Fixed.
 	fixed func() [][]byte
-	// listing is Options.Listing.
+	// named and listing are those of Options.
+	named   func(name string) string
 	listing string
 	read    map[*byte]*Process
 	// preload is what Preload has read. It may be nil.

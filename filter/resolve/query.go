@@ -268,6 +268,11 @@ func (s *queries) module(t *Thread, fr *parse.Frame) *Module {
 			return s.memo.module(name, known)
 		}
 	}
+	if s.lists.named != nil && bytes.IndexByte(name, '/') < 0 && fr.Kernel == "" { // as ThreadSanitizer names files
+		if path := s.lists.named(string(name)); path != "" {
+			name = []byte(path)
+		}
+	}
 	switch {
 	case len(id) > 0:
 	case fr.Arch != "":

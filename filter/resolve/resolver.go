@@ -87,6 +87,8 @@ type Options struct {
 	Ran func(path string) bool
 	// Replaced reports whether such a program was seen with another file from that path. It is nil if Ran is.
 	Replaced func(path string) bool
+	// Named returns the path of the only file of a name that such a program was seen with, or "". It is nil if Ran is.
+	Named func(name string) string
 	// Insist has files name frames although the log refutes them, or nothing proves them. The names are marked.
 	Insist bool
 	// Trust says how a user has the file of a module trusted, for reasons. It may be nil.
@@ -106,7 +108,7 @@ func New(o Options) *Resolver {
 	r := &Resolver{Processes: newProcesses(o.By)}
 	r.memo.init()
 	r.Counts.memo = &r.memo
-	r.lists = lists{processes: r.Processes, running: o.Maps, fixed: o.Fixed, listing: o.Listing}
+	r.lists = lists{processes: r.Processes, running: o.Maps, fixed: o.Fixed, named: o.Named, listing: o.Listing}
 	r.queries = queries{adjust: o.Adjust, memo: &r.memo, lists: &r.lists, board: o.Board}
 	from := &source{symbols: o.Symbols, scripts: o.Scripts}
 	from.prober, _ = o.Symbols.(symsrc.Prober)
