@@ -93,8 +93,9 @@ type Options struct {
 	// Replaced reports whether a program that writes the log was seen with another file from that path: it names no frame then if the log has no
 	// build IDs. It is nil, and called, as Ran is.
 	Replaced func(path string) bool
-	// Named returns the path of the only file of a name that a program that writes the log was seen with, or "". It is nil, and called, as Ran is.
-	Named func(name string) string
+	// Named returns the path of the only file that a program that writes the log was seen with, by its path or the name of the file, and its build
+	// ID if it is not there any more. They are "" if there is none. It is nil, and called, as Ran is.
+	Named func(name string) (path string, id symsrc.BuildID)
 	// Insist has files name frames although the log contradicts them, or nothing proves them; the names are marked. Insisting says how a user
 	// does that, for messages.
 	Insist    bool

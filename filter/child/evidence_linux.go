@@ -158,13 +158,21 @@ func (f files) set(s *Snapshot, list, counts []mapping, random bool) {
 	slices.SortFunc(counts, func(a, b mapping) int { return cmp.Compare(a.start, b.start) })
 	for _, m := range counts {
 		switch b := f.of(m); {
-		case b == nil, b.held != nil && b.note == "": // its path alone means another file
+		case b == nil, b.held != nil && b.id == "": // its path alone means another file
 		case random && b.movable && m.start >= lowest:
-			s.Text = fmt.Appendf(s.Text, "%016x-%016x r-x %x %x %s%s\n", m.start, m.end-1, m.offset, m.end-m.start, m.path, b.note)
+			s.Text = fmt.Appendf(s.Text, "%016x-%016x r-x %x %x %s%s\n", m.start, m.end-1, m.offset, m.end-m.start, m.path, note(b.id))
 		case b.held == nil && (b.movable || m.inode == s.Inode):
 			s.Fixed = fmt.Appendf(s.Fixed, "%016x-%016x r-x %x %x %s\n", m.start, m.end-1, m.offset, m.end-m.start, m.path)
 		}
 	}
+}
+
+// note returns a build ID as Snapshot.Text has it.
+func note(id string) string {
+	if id == "" {
+		return ""
+	}
+	return " (BuildId: " + id + ")"
 }
 
 // libraries returns the files by the names that other files need them by. It returns none if a file cannot be read that might have

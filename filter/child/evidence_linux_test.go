@@ -269,8 +269,9 @@ func TestRan(t *testing.T) {
 			t.Skipf("there are %d processes", len(all))
 		}
 		for name, file := range map[string]string{"said": "said", "libearly.so": "libearly.so", "libearly.so.1": "libearly.so", "other.so": "", "": ""} {
-			if path := m.Named(name); path != "" && path != filepath.Join(dir, file) || (path != "") != slices.Contains(c.ran, file) {
-				t.Errorf("when %s: %s is at %q", c.when, name, path)
+			path, id := m.Named(name)
+			if here := path != "" && id == ""; here != slices.Contains(c.ran, file) || here && path != filepath.Join(dir, file) {
+				t.Errorf("when %s: %s is at %q, with ID %q", c.when, name, path, id)
 			}
 		}
 		for i, path := range append(c.ran, c.not...) {

@@ -19,13 +19,16 @@ import (
 // /proc/PID/map_files for all that is mapped, as far as that is permitted. The file is opened then and kept open, since its lines may be read after
 // the process has ended. It is found by its build ID alone: at its path there is nothing, or another file.
 //
-// A file that is not deleted, but not at that path of ours, is in another root or mount namespace. There a file that is kept open would keep scripts
-// from unmounting what they have mounted, so that it is opened only when a frame asks for it.
+// What the command itself has made may be deleted as soon as its program has ended, before its lines are read: `go test` does so. Such files are opened
+// while they have their names.
+//
+// A file that is kept open keeps scripts from unmounting what they have mounted. Files with names are therefore opened early only where the root directory or our
+// own working directory are mounted. Others, as in another root or mount namespace, are opened when a frame asks for them.
 
 const (
 	// maxHeld bounds the files that are kept open, and maxHeldSize their bytes, which take room on the disk for as long.
 	maxHeld     = 64
-	maxHeldSize = 1 << 30
+	maxHeldSize = 512 << 20
 	// tick is how far the times of files lag behind the clock, at most: kernels take them from the last tick of their timers.
 	tick = 10 * time.Millisecond
 )
@@ -41,11 +44,21 @@ func (b *binary) heldAt() string {
 // heldAs returns the path of a held file that was mapped from a path, by its build ID in hexadecimal digits. It is "" if there is none.
 func (f files) heldAs(path, id string) string {
 	for key, b := range f {
-		if b != nil && b.held != nil && key.path == path && b.note == note(id) {
+		if b != nil && b.held != nil && key.path == path && b.id == id && id != "" {
 			return b.heldAt()
 		}
 	}
 	return ""
+}
+
+// away returns the paths from which held files were mapped that have a name, and their build IDs in hexadecimal digits.
+func (f files) away(is func(path, soname string) bool) (list []nameOf) {
+	for key, b := range f {
+		if b != nil && b.held != nil && b.id != "" && is(key.path, b.soname) {
+			list = append(list, nameOf{key.path, b.id})
+		}
+	}
+	return list
 }
 
 // forget forgets a file.
@@ -68,11 +81,53 @@ func (s *images) hold(asked bool) {
 				is = s.files.isAway(m)
 				away[key] = is
 			}
-			if is && s.files.hold(pid, m, asked) {
+			switch {
+			case is && s.files.hold(pid, m, asked):
 				away[key], im.current = false, false
+			case !is && !looked && s.young[key] == nil:
+				s.openYoung(pid, m)
 			}
 		}
 	}
+	for key, file := range s.young {
+		if m := (mapping{inode: key.inode, path: key.path}); s.files.isAway(m) {
+			delete(s.young, key)
+			s.files.holdOpen(file, m)
+			for _, im := range s.all {
+				im.current = im.current && !slices.ContainsFunc(im.code, func(m mapping) bool { return m.inode == key.inode && m.path == key.path })
+			}
+		}
+	}
+}
+
+// openYoung opens a file that the command has made.
+func (s *images) openYoung(pid int, m mapping) {
+	var is unix.Stat_t
+	if err := unix.Stat(m.path, &is); err != nil || time.Unix(is.Ctim.Unix()).Add(tick).Before(s.began) || is.Size > maxHeldSize {
+		return
+	}
+	if len(s.young) >= maxHeld { // those of running programs are opened again
+		for key, file := range s.young {
+			file.Close()
+			delete(s.young, key)
+		}
+	}
+	if file := openMapped(pid, m, true); file != nil {
+		if mount := mountOf(int(file.Fd()), ""); mount != 0 && (mount == mountOf(unix.AT_FDCWD, "/") || mount == mountOf(unix.AT_FDCWD, ".")) {
+			s.young[mappedFile{m.inode, m.path}] = file
+			return
+		}
+		file.Close()
+	}
+}
+
+// mountOf returns the ID of the mount that a file is on, 0 if it is not known.
+func mountOf(dir int, path string) uint64 {
+	var is unix.Statx_t
+	if err := unix.Statx(dir, path, unix.AT_EMPTY_PATH, unix.STATX_MNT_ID, &is); err != nil || is.Mask&unix.STATX_MNT_ID == 0 {
+		return 0
+	}
+	return is.Mnt_id
 }
 
 // holdDeleted does the same for the deleted files of a process.
@@ -151,34 +206,52 @@ func (f files) isAway(m mapping) bool {
 
 // hold opens the file of a mapping by way of a process that has it mapped, and reports whether it could.
 func (f files) hold(pid int, m mapping, asked bool) bool {
+	file := openMapped(pid, m, asked)
+	return file != nil && f.holdOpen(file, m)
+}
+
+// holdOpen keeps an open file of a mapping, if it is an ELF file, and closes it otherwise.
+func (f files) holdOpen(file *os.File, m mapping) bool {
+	b := readELF(file, m)
+	if b == nil {
+		file.Close()
+		return false
+	}
+	b.held, b.since = file, time.Now()
+	f.keep(mappedFile{m.inode, m.path}, b)
+	return true
+}
+
+// openMapped opens the file of a mapping by way of a process that has it mapped. It returns nil if it cannot, and, unless named is set, for a file that has a
+// name.
+func openMapped(pid int, m mapping, named bool) *os.File {
 	dir := filepath.Join("/proc", strconv.Itoa(pid))
 	raw, err := os.ReadFile(filepath.Join(dir, "maps"))
 	if err != nil {
-		return false
+		return nil
 	}
 	list := readMappings(raw)
 	at := slices.IndexFunc(list, func(o mapping) bool { return o.inode == m.inode && m.start < o.end && o.start < m.end })
 	if at < 0 { // it executes another program by now
-		return false
+		return nil
 	}
 	ways := []string{fmt.Sprintf("map_files/%x-%x", list[at].start, list[at].end)}
 	if list[at].path == exe(dir) {
 		ways = append(ways, "exe")
 	}
-	if asked {
+	if named {
 		ways = append(ways, "root"+m.path)
 	}
 	for _, way := range ways {
-		if b := openHeld(filepath.Join(dir, way), m, asked); b != nil {
-			f.keep(mappedFile{m.inode, m.path}, b)
-			return true
+		if file := openAs(filepath.Join(dir, way), m, named); file != nil {
+			return file
 		}
 	}
-	return false
+	return nil
 }
 
-// openHeld opens a file if it is that of a mapping and, unless one with a name is asked for, has none any more.
-func openHeld(path string, m mapping, named bool) *binary {
+// openAs opens a file if it is that of a mapping and, unless named is set, has no name.
+func openAs(path string, m mapping, named bool) *os.File {
 	var is unix.Stat_t // before it is opened, since that may act on a device
 	if err := unix.Stat(path, &is); err != nil || is.Mode&unix.S_IFMT != unix.S_IFREG || is.Ino != m.inode || is.Nlink > 0 && !named || is.Size > maxHeldSize {
 		return nil
@@ -187,13 +260,7 @@ func openHeld(path string, m mapping, named bool) *binary {
 	if err != nil {
 		return nil
 	}
-	b := readELF(file, m)
-	if b == nil {
-		file.Close()
-		return nil
-	}
-	b.held, b.since = file, time.Now()
-	return b
+	return file
 }
 
 // keep remembers a file that is held. If these are too many, the oldest ones are closed.

@@ -54,8 +54,7 @@ func TestHeld(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				id := strings.Fields(idOf(t, file))[1]
-				id = id[:len(id)-1]
+				id := idOf(t, file)
 				m := NewMaps()
 				m.unrecorded = unrecorded
 				said := ran(t, m, dir, c.change)
@@ -76,6 +75,46 @@ func TestHeld(t *testing.T) {
 					t.Error("another file is held")
 				}
 			})
+		}
+	}
+}
+
+// TestMade has commands make a program, run it and delete it, as runners of tests do, which pass its output on when it is gone. A program that was there
+// before the command is not opened while it has its name.
+func TestMade(t *testing.T) {
+	r, err := record()
+	if err != nil {
+		t.Skipf("the kernel does not record: %v", err)
+	}
+	r.close()
+	if mountOf(unix.AT_FDCWD, t.TempDir()) != mountOf(unix.AT_FDCWD, "/") || mountOf(unix.AT_FDCWD, "/") == 0 {
+		t.Skip("temporary files are on another mount, or the kernel does not say")
+	}
+	dir := compiled(t, "-fpie", "-pie")
+	if err := os.WriteFile(dir+"/x.c", []byte("#include <unistd.h>\nint main(void) { usleep(100000); return 0; }\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	for _, c := range []struct {
+		name, script string
+		held         bool
+	}{
+		{"made and deleted", "gcc -Wl,--build-id -o x x.c && ./x; rm x; echo", true},
+		{"made at a fixed address and deleted", "gcc -no-pie -fno-pie -Wl,--build-id -o x x.c && ./x; rm x; echo", true},
+		{"made", "gcc -Wl,--build-id -o x x.c && ./x; echo", false},
+		{"there before", "sleep 0.1; ./x; rm x; echo", false},
+	} {
+		m := NewMaps()
+		if _, err := Run(context.Background(), Options{Argv: []string{"sh", "-c", "cd " + dir + "; " + c.script}, New: newStream, Stdin: out, Stdout: out, Stderr: out, Maps: m}); err != nil {
+			t.Fatal(err)
+		}
+		path, id := m.Named("x")
+		if held := id != ""; held != c.held || held && (path != dir+"/x" || m.Held(path, id) == "") {
+			t.Errorf("%s: at %q, with ID %q", c.name, path, id)
 		}
 	}
 }
@@ -116,7 +155,7 @@ func ran(t *testing.T, m *Maps, dir, change string) (said map[string]uint64) {
 	return said
 }
 
-// idOf returns the build ID of a file as Snapshot.Text has it.
+// idOf returns the build ID of a file.
 func idOf(t *testing.T, path string) string {
 	t.Helper()
 	var is unix.Stat_t
@@ -124,10 +163,10 @@ func idOf(t *testing.T, path string) string {
 		t.Fatal(err)
 	}
 	b := readBinary(mapping{inode: is.Ino, path: path})
-	if b == nil || b.note == "" {
+	if b == nil || b.id == "" {
 		t.Skip("the compiler writes no build IDs")
 	}
-	return b.note
+	return b.id
 }
 
 // followsMapped reports whether what /proc/PID/map_files leads to may be read.
@@ -153,15 +192,15 @@ func TestHeldBounds(t *testing.T) {
 	for i := range maxHeld + 10 {
 		m := mapping{path: filepath.Join(dir, fmt.Sprint(i))}
 		m.inode = writeELF(t, m.path, 3)
-		b := openHeld(m.path, m, true)
-		if b == nil {
-			t.Fatal("it is not opened")
+		file := openAs(m.path, m, true)
+		if file == nil || !f.holdOpen(file, m) {
+			t.Fatal("it is not held")
 		}
-		if openHeld(m.path, m, false) != nil {
-			t.Error("a file with a name is held without a frame that asks for it")
+		if openAs(m.path, m, false) != nil {
+			t.Error("a file with a name is opened")
 		}
+		b := f[mappedFile{m.inode, m.path}]
 		b.since = time.Unix(int64(i), 0)
-		f.keep(mappedFile{m.inode, m.path}, b)
 		all = append(all, b)
 	}
 	for i, b := range all {
@@ -191,7 +230,8 @@ func TestHeldOnlyELF(t *testing.T) {
 	for path, change := range map[string]uint64{dir: 0, dir + "/fifo": 0, dir + "/text": 0, os.DevNull: 0, program: 1, dir + "/none": 0} {
 		var is unix.Stat_t
 		_ = unix.Stat(path, &is)
-		if b := openHeld(path, mapping{inode: is.Ino + change, path: path}, true); b != nil {
+		m := mapping{inode: is.Ino + change, path: path}
+		if file := openAs(path, m, true); file != nil && (files{}).holdOpen(file, m) {
 			t.Errorf("%s is held", path)
 		}
 	}

@@ -1,6 +1,7 @@
 package child
 
 import (
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -24,6 +25,9 @@ type images struct {
 	all    []*image // in the order of their starts
 	// executed is how many programs were executed.
 	executed int
+	// began is when the first one may have been, and young are files that were made since and are open.
+	began time.Time
+	young map[mappedFile]*os.File
 	// gaps is set if records are missing.
 	gaps bool
 	// clock is the time at which the monotonic clock was 0.
@@ -53,7 +57,7 @@ type span struct{ start, end uint64 }
 func newImages(f files) *images {
 	var now unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) // it always is there
-	return &images{files: f, byPID: map[int]*image{}, fewest: maxImages, clock: time.Now().Add(-time.Duration(now.Nano()))}
+	return &images{files: f, byPID: map[int]*image{}, fewest: maxImages, began: time.Now(), young: map[mappedFile]*os.File{}, clock: time.Now().Add(-time.Duration(now.Nano()))}
 }
 
 // apply applies events, which are in the order of time.

@@ -36,8 +36,8 @@ type binary struct {
 	needed []string
 	// movable is set if the file may be loaded anywhere, so that the kernel chooses.
 	movable bool
-	// note is its build ID as in Snapshot.Text.
-	note string
+	// id is its build ID in hexadecimal digits, "" for none.
+	id string
 	// read is the file's stamp when it was read.
 	read diskcache.Stamp
 	// written is when it was last written.
@@ -139,22 +139,14 @@ func readELF(file *os.File, m mapping) *binary {
 		case p.Type == elf.PT_LOAD && first:
 			first = false
 			b.movable = b.movable && p.Vaddr == 0
-		case p.Type == elf.PT_NOTE && b.note == "":
-			b.note = buildIDNote(e, p)
+		case p.Type == elf.PT_NOTE && b.id == "":
+			b.id = buildIDNote(e, p)
 		}
 	}
 	return b
 }
 
-// note returns a build ID as Snapshot.Text has it, "" for none.
-func note(id string) string {
-	if id == "" {
-		return ""
-	}
-	return " (BuildId: " + id + ")"
-}
-
-// buildIDNote returns ` (BuildId: hex)` of a segment of notes: words namesz, descsz, type; then name and descriptor, each
+// buildIDNote returns the build ID of a segment of notes: words namesz, descsz, type; then name and descriptor, each
 // padded to 4 bytes. See elf(5).
 func buildIDNote(e *elf.File, p *elf.Prog) string {
 	notes, err := io.ReadAll(io.LimitReader(p.Open(), maxNotes))
@@ -172,7 +164,7 @@ func buildIDNote(e *elf.File, p *elf.Prog) string {
 			return ""
 		}
 		if kind == ntBuildID && bytes.Equal(notes[:name], []byte("GNU\x00")) {
-			return note(fmt.Sprintf("%x", notes[at:at+desc]))
+			return fmt.Sprintf("%x", notes[at:at+desc])
 		}
 		notes = notes[min(end, len(notes)):]
 	}

@@ -16,6 +16,8 @@ func (files) has(string) bool { return false }
 
 func (files) soname(string) string { return "" }
 
+func (files) away(func(path, soname string) bool) []nameOf { return nil }
+
 func (files) heldAs(string, string) string { return "" }
 
 func (files) holdDeleted(*Snapshot) {}

@@ -17,28 +17,37 @@ func (m *Maps) Ran(path string) bool {
 	return m.files.has(path)
 }
 
-// Named returns the path of the file of that name that processes of the command were seen with as code: its last component, or the name by which other
-// files need it. It is "" if there is none, or several.
-func (m *Maps) Named(name string) (path string) {
+// Named returns the path of the file that processes of the command were seen with as code, by a name: its path, the last component of that, or the name by
+// which other files need it. It is "" if there is none, or several. id is the build ID, in hexadecimal digits, of one that is not at that path any
+// more, by which Held finds it.
+func (m *Maps) Named(name string) (path, id string) {
 	if name == "" {
-		return ""
+		return "", ""
 	}
 	all := m.All()
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	is := func(path, soname string) bool {
+		return path == name || filepath.Base(path) == name || soname == name
+	}
+	list := m.files.away(is)
 	for i := range all {
 		for _, file := range all[i].Files {
-			switch {
-			case file == path || filepath.Base(file) != name && m.files.soname(file) != name:
-			case path != "":
-				return ""
-			default:
-				path = file
+			if is(file, "") || filepath.Base(name) == name && m.files.soname(file) == name {
+				if n := (nameOf{file, ""}); !slices.Contains(list, n) {
+					list = append(list, n)
+				}
 			}
 		}
 	}
-	return path
+	if len(list) != 1 {
+		return "", ""
+	}
+	return list[0].path, list[0].id
 }
+
+// nameOf is a mapped file, by its path, and by its build ID if it is not there any more.
+type nameOf struct{ path, id string }
 
 // Replaced reports whether a process of the command was seen with a file from that path mapped as code, but only with such ones as lay there before the one
 // that lies there now.

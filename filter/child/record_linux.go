@@ -26,6 +26,9 @@ const (
 	// ringPages is the size of the buffer of one processor, tried in that order: the kernel limits the memory of a user. A process that
 	// starts takes about 2 KiB.
 	manyPages, fewPages = 64, 8
+	// wakeup is after how many bytes of records the reader is woken, as the start of a program without libraries takes them, and nap how long it then
+	// waits for more.
+	wakeup, nap = 256, time.Millisecond
 	// maxPasses bounds how often the buffers are read until all are empty.
 	maxPasses = 64
 )
@@ -114,7 +117,7 @@ func (r *recording) open(cpu int, large bool) error {
 		Clockid: unix.CLOCK_MONOTONIC}
 	attr.Size = uint32(unsafe.Sizeof(attr))
 	page := os.Getpagesize()
-	attr.Wakeup = uint32(fewPages * page / 4)
+	attr.Wakeup = wakeup
 	fd, err := unix.PerfEventOpen(&attr, 0, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
 	if err != nil {
 		return os.NewSyscallError("perf_event_open", err)
@@ -267,8 +270,8 @@ func (r *records) drain() {
 	}
 }
 
-// follow reads the records whenever there are many, and calls look from time to time, until done is closed. Soon after another program is executed
-// the times are short, and then ever longer. mu is held for both.
+// follow reads the records and calls look when there are some, and from time to time, until done is closed. Soon after another program is executed the times are
+// short, and then ever longer. mu is held for both.
 func (r *records) follow(mu *sync.Mutex, look func(), done <-chan struct{}) {
 	wake, sleep, err := os.Pipe()
 	if err == nil {
@@ -290,6 +293,9 @@ func (r *records) follow(mu *sync.Mutex, look func(), done <-chan struct{}) {
 				pause, executed = firstLook, r.executed
 			}
 			mu.Unlock()
+			if _, err := unix.Poll(fds[last:], int(nap/time.Millisecond)); err != nil && err != unix.EINTR {
+				break
+			}
 		}
 	}
 	<-done

@@ -44,15 +44,15 @@ int main(int argc, char **args) {
 `
 
 // TestHeld deletes and replaces a program while it runs, and has it print its stack then, in which some of its functions have the names that it has, and
-// none has a name of what lies at its path. Only a program that is named by its path, or by the name of its file, alone has no names then.
+// none has a name of what lies at its path. Only a program that is named by a link that is gone, and by nothing else, has no names.
 func TestHeld(t *testing.T) {
 	for _, c := range []struct {
 		name, as, change string
-		named            bool // also by these
+		named            bool // also by its path, or the name of the file, alone
 	}{
 		{"nothing", "$PWD/x", "true", true},
-		{"deleted", "$PWD/x", "rm x", false},
-		{"replaced", "$PWD/x", "mv other x", false},
+		{"deleted", "$PWD/x", "rm x", true},
+		{"replaced", "$PWD/x", "mv other x", true},
 		{"by a link", "./link", "rm link", false},
 	} {
 		for _, way := range []string{"glibc", "address", "both", "path", "name"} {

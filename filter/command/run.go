@@ -254,7 +254,11 @@ func (c *config) followMaps(symbols *chain.Options) {
 
 // ownMaps makes a filter read the output of a command of its own, whose mappings are known.
 func ownMaps(o *filter.Options, maps *child.Maps) {
-	o.Ran, o.Replaced, o.Named, o.Listing = maps.Ran, maps.Replaced, maps.Named, "--maps FILE gives those of a program at fixed addresses"
+	o.Ran, o.Replaced, o.Listing = maps.Ran, maps.Replaced, "--maps FILE gives those of a program at fixed addresses"
+	o.Named = func(name string) (path string, id symsrc.BuildID) {
+		path, digits := maps.Named(name)
+		return path, symsrc.ReadBuildID([]byte(digits))
+	}
 	o.Maps = func() (lists [][]byte) {
 		for _, s := range maps.All() {
 			lists = append(lists, s.Text)

@@ -7,6 +7,7 @@ import (
 	"qss-filter/ctxstate"
 	"qss-filter/filter/mappings"
 	"qss-filter/filter/scan"
+	"qss-filter/symsrc"
 )
 
 // ReadMapping applies a line of a list of mappings. It returns false for any other line.
@@ -74,9 +75,12 @@ type lists struct {
 	// fixed is Options.Fixed.
 	fixed func() [][]byte
 	// named and listing are those of Options.
-	named   func(name string) string
+	named   func(name string) (path string, id symsrc.BuildID)
 	listing string
-	read    map[*byte]*Process
+	// known are the answers of named for the piece of input at hand.
+	known map[string]symsrc.Module
+	piece uint64
+	read  map[*byte]*Process
 	// preload is what Preload has read. It may be nil.
 	preload *Process
 }
@@ -106,6 +110,22 @@ func (s *lists) of(p *Process, addr uint64) *Process {
 		}
 	}
 	return p
+}
+
+// loadedAs returns the module that running programs have loaded from the file that a frame names, in a piece of input. ok is false if they have none, or several.
+func (s *lists) loadedAs(name []byte, piece uint64) (m symsrc.Module, ok bool) {
+	if s.named == nil {
+		return m, false
+	}
+	if s.piece != piece || s.known == nil {
+		s.known, s.piece = map[string]symsrc.Module{}, piece
+	}
+	m, known := s.known[string(name)]
+	if !known {
+		m.Name, m.BuildID = s.named(string(name))
+		s.known[string(name)] = m
+	}
+	return m, m.Name != ""
 }
 
 // unlisted returns why no mapping covers an address of p, if those of running processes were looked at, or "".

@@ -268,9 +268,13 @@ func (s *queries) module(t *Thread, fr *parse.Frame) *Module {
 			return s.memo.module(name, known)
 		}
 	}
-	if s.lists.named != nil && bytes.IndexByte(name, '/') < 0 && fr.Kernel == "" { // as ThreadSanitizer names files
-		if path := s.lists.named(string(name)); path != "" {
-			name = []byte(path)
+	if fr.Kernel == "" && fr.Space != symsrc.InScript {
+		switch m, ok := s.lists.loadedAs(name, s.memo.piece); {
+		case !ok:
+		case m.BuildID != "" && len(id) == 0:
+			return s.memo.module([]byte(m.Name), m.BuildID)
+		case bytes.IndexByte(name, '/') < 0: // as ThreadSanitizer names files
+			name = []byte(m.Name)
 		}
 	}
 	switch {

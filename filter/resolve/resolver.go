@@ -87,8 +87,9 @@ type Options struct {
 	Ran func(path string) bool
 	// Replaced reports whether such a program was seen with another file from that path. It is nil if Ran is.
 	Replaced func(path string) bool
-	// Named returns the path of the only file of a name that such a program was seen with, or "". It is nil if Ran is.
-	Named func(name string) string
+	// Named returns the path of the only file that such a program was seen with, by its path or the name of the file, and its build ID if it is not
+	// there any more. They are "" if there is none. It is nil if Ran is.
+	Named func(name string) (path string, id symsrc.BuildID)
 	// Insist has files name frames although the log refutes them, or nothing proves them. The names are marked.
 	Insist bool
 	// Trust says how a user has the file of a module trusted, for reasons. It may be nil.
