@@ -104,7 +104,12 @@ func (s *queries) under(t *Thread, text []byte, fr *parse.Frame, rule Rule) (q q
 	if addr, ok := s.absoluteAddress(t, text, fr); ok {
 		return query{off: addr, kind: kind, Rule: rule}, false, true
 	}
-	m := s.loaded(t, text, fr)
+	m, of, addr := s.loaded(t, text, fr)
+	if m != nil && of.running && m.BuildID != "" && fr.Base == frame.FromSymbol { // several functions may have that name
+		if q, ok, several := s.at(of, addr, kind, rule); ok && !several {
+			return q, true, false
+		}
+	}
 	if m == nil {
 		m = s.module(t, fr)
 	}
@@ -121,30 +126,30 @@ func (s *queries) under(t *Thread, text []byte, fr *parse.Frame, rule Rule) (q q
 	return q, true, false
 }
 
-// loaded returns the module of a frame that names it by its path, as the mappings have it at the frame's address. It is nil if they do not say. A program
-// may have begun in another directory than the filter, `cd build && ./test`, and the mappings may have the build ID of a file that is not at
-// its path any more.
-func (s *queries) loaded(t *Thread, text []byte, fr *parse.Frame) *Module {
+// loaded returns the module of a frame that names it by its path, as the mappings of a process have it at the frame's address. It is nil if they do not
+// say. A program may have begun in another directory than the filter, `cd build && ./test`, and the mappings may have the build ID of a file that
+// is not at its path any more.
+func (s *queries) loaded(t *Thread, text []byte, fr *parse.Frame) (m *Module, of *Process, addr uint64) {
 	name := fr.ModuleText
 	if fr.Addr.Empty() || len(name) == 0 || len(fr.BuildIDText) > 0 || len(fr.MemberText) > 0 || fr.Arch != "" || fr.Size > 0 {
-		return nil
+		return nil, nil, 0
 	}
-	addr, _, _ := scan.Address(fr.Addr.Of(text), 0)
-	p := s.lists.of(t.Process, addr)
-	at, ok := p.Space.Resolve(addr)
-	if !ok || p.fixed || !strings.HasPrefix(at.Module.Name, "/") {
-		return nil
+	addr, _, _ = scan.Address(fr.Addr.Of(text), 0)
+	of = s.lists.of(t.Process, addr)
+	at, ok := of.Space.Resolve(addr)
+	if !ok || of.fixed || !strings.HasPrefix(at.Module.Name, "/") {
+		return nil, nil, 0
 	}
-	switch {
-	case name[0] == '/':
-		ok = at.Module.Name == string(name) && len(at.Module.BuildID) > 0
-	case path.Base(at.Module.Name) != path.Base(string(name)): // a program may be started by another name
-		ok = p.running && (fr.Base == frame.FromSymbol || (addr-fr.Offset)%leastPage == 0)
+	if path.Base(at.Module.Name) != path.Base(string(name)) { // a program may be started by another name, and a path may have links
+		ok = of.running && (fr.Base == frame.FromSymbol || (addr-fr.Offset)%leastPage == 0)
+	}
+	if name[0] == '/' {
+		ok = ok && len(at.Module.BuildID) > 0 && (of.running || at.Module.Name == string(name))
 	}
 	if !ok {
-		return nil
+		return nil, nil, 0
 	}
-	return s.memo.module([]byte(at.Module.Name), symsrc.BuildID(at.Module.BuildID))
+	return s.memo.module([]byte(at.Module.Name), symsrc.BuildID(at.Module.BuildID)), of, addr
 }
 
 // leastPage is the size of the smallest pages: modules begin at such.
