@@ -87,3 +87,39 @@ echo >go; read x <printed; sleep 0.5; echo >end; wait`
 		}
 	}
 }
+
+// TestNameOfTwo has a program print a frame that counts from a function whose name another one has, too: the address says which of them it is.
+func TestNameOfTwo(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"a.c": `
+volatile int sink;
+void twice(void);
+__attribute__((noinline)) static void other(void) { sink++; }
+int main(void) { other(); twice(); return 0; }
+`, "b.c": `
+extern volatile int sink;
+__attribute__((noinline)) static void twice(void) { sink++; }
+void another(void) { twice(); }
+`, "c.c": `
+#include <execinfo.h>
+extern volatile int sink;
+void another(void);
+__attribute__((noinline)) void twice(void) { void *at[9]; another(); backtrace_symbols_fd(at, backtrace(at, 9), 2); sink++; }
+`} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	build := exec.Command("gcc", "-g", "-O1", "-fPIE", "-pie", "-rdynamic", "-Wl,--build-id", "-o", "x", "a.c", "b.c", "c.c")
+	build.Dir = dir
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Skipf("gcc: %v\n%s", err, out)
+	}
+	out, err := exec.Command("qss-filter", "--color=never", "--no-config", "--no-cache", "--", filepath.Join(dir, "x")).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if !regexp.MustCompile(`twice\+0x.* in twice .*c\.c:5`).Match(out) {
+		t.Errorf("no name in\n%s", out)
+	}
+}
