@@ -26,12 +26,23 @@ import (
 // own working directory are mounted. Others, as in another root or mount namespace, are opened when a frame asks for them.
 
 const (
-	// maxHeld bounds the files that are kept open, and maxHeldSize their bytes, which take room on the disk for as long.
+	// maxHeld bounds the files that are kept open, and heldShare which part they are of those that may be. maxHeldSize bounds their bytes, which take room
+	// on the disk for as long.
 	maxHeld     = 64
+	heldShare   = 8
 	maxHeldSize = 512 << 20
 	// tick is how far the times of files lag behind the clock, at most: kernels take them from the last tick of their timers.
 	tick = 10 * time.Millisecond
 )
+
+// mostHeld returns how many files may be kept open.
+func mostHeld() int {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		return 0
+	}
+	return int(min(maxHeld, limit.Cur/heldShare))
+}
 
 // heldAt returns the path of a file that is held, or "".
 func (b *binary) heldAt() string {
@@ -106,7 +117,7 @@ func (s *images) openYoung(pid int, m mapping) {
 	if err := unix.Stat(m.path, &is); err != nil || time.Unix(is.Ctim.Unix()).Add(tick).Before(s.began) || is.Size > maxHeldSize {
 		return
 	}
-	if len(s.young) >= maxHeld { // those of running programs are opened again
+	if len(s.young) >= mostHeld() { // those of running programs are opened again
 		for key, file := range s.young {
 			file.Close()
 			delete(s.young, key)
@@ -267,18 +278,20 @@ func openAs(path string, m mapping, named bool) *os.File {
 func (f files) keep(key mappedFile, b *binary) {
 	f.forget(key)
 	f[key] = b
+	most := mostHeld()
 	for {
-		n, size, oldest := 0, int64(0), key
+		n, size := 0, int64(0)
+		var oldest mappedFile
 		for other, o := range f {
 			if o == nil || o.held == nil {
 				continue
 			}
-			n, size = n+1, size+o.read.Size
-			if o.since.Before(f[oldest].since) {
+			if size += o.read.Size; n == 0 || o.since.Before(f[oldest].since) {
 				oldest = other
 			}
+			n++
 		}
-		if n <= maxHeld && size <= maxHeldSize {
+		if n <= most && size <= maxHeldSize {
 			return
 		}
 		f.forget(oldest)
