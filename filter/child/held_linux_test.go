@@ -189,7 +189,7 @@ func TestHeldBounds(t *testing.T) {
 	dir := t.TempDir()
 	f := files{}
 	var all []*binary
-	for i := range maxHeld + 10 {
+	for i := range mostHeld() + 10 {
 		m := mapping{path: filepath.Join(dir, fmt.Sprint(i))}
 		m.inode = writeELF(t, m.path, 3)
 		file := openAs(m.path, m, true)
@@ -209,7 +209,7 @@ func TestHeldBounds(t *testing.T) {
 			t.Errorf("file %d: open %t", i, got)
 		}
 	}
-	if len(f) != maxHeld {
+	if len(f) != mostHeld() {
 		t.Errorf("%d are known", len(f))
 	}
 }
