@@ -62,7 +62,7 @@ func TestAgainAsRead(t *testing.T) {
 			lines = append(lines, frame)
 		}
 	}
-	near := []string{"*** *** ***\n", "==Process memory map follows\n", "Thread 0 Crashed:\n", "[ RUN      ] a.b\n", "segfault (core dumped)\n", "Crash Information\n", "[shard 0] a\n",
+	near := []string{"*** *** ***\n", "==Process memory map follows\n", "Thread 0 Crashed:\n", "EIP:\n", "[ RUN      ] a.b\n", "segfault (core dumped)\n", "Crash Information\n", "[shard 0] a\n",
 		"==7==ERROR: AddressSanitizer: x (pc 0x10)\n", "SUMMARY: AddressSanitizer: x\n", "a.c:1:1: runtime error: x\n", "{{{reset}}}\n", "{{{module:0:/a.so:elf:0123abcd}}}\n",
 		"{{{mmap:0x1000:0x1000:load:0:rx:0}}}\n", "{{{bt:0:0x1010}}}\n", "7f0000000000-7f0000010000 r-xp 00000000 00:00 7 /a.so\n", "plain\n", "#0 0x10 (/a.so+0x10)\n",
 		"#1 0x7f0000000010\n", "<signal handler called>\n", "{\"image_addr\":\"0x1000\"}\n", "pid: 7\n", "--- pid 7\n", "[0xa\n", "{{{\n", "<?xml \n", "Attaching 1 probe...\n",

@@ -23,7 +23,8 @@ var literals = slices.Concat(frame.Literals(), frame.JavaLiterals(), mappings.Li
 	{Text: " at pc=0x", After: match.Hex, When: match.Always},
 	{Text: "Native frames: (J=", When: match.Always},
 	{Text: " Stack (depth: ", When: match.Absolute},
-	{Text: "Crash Information", When: match.Always, Fits: endsLine},
+	{Text: crashReport, When: match.Always, Fits: endsLine(crashReport)},
+	{Text: counterKey, When: match.Always, Fits: endsLine(counterKey)},
 	{Text: "Crashed:", When: match.Always, Fits: followsThread},
 	{Text: "[ RUN      ] ", When: match.Absolute},
 	{Text: "[==========] Running ", When: match.Absolute},
@@ -69,8 +70,16 @@ func isReport(line []byte, at int) bool {
 // followsColon reports whether the words of UBSan follow a place in the source, as they do there.
 func followsColon(line []byte, at int) bool { return at == 0 || scan.EndsWith(line, 0, at, ": ") }
 
-// endsLine reports whether a headline of Tizen's crash report ends its line.
-func endsLine(line []byte, at int) bool { return scan.LineEnd(line, at+len("Crash Information")) }
+// The headlines of a crash report of Tizen, and of what a signal interrupted in Redis, end their lines.
+const (
+	crashReport = "Crash Information"
+	counterKey  = "EIP:"
+)
+
+// endsLine returns what reports whether a headline ends its line.
+func endsLine(headline string) func(line []byte, at int) bool {
+	return func(line []byte, at int) bool { return scan.LineEnd(line, at+len(headline)) }
+}
 
 // followsThread reports whether a headline of Darwin's reports says which thread crashed.
 func followsThread(line []byte, at int) bool {

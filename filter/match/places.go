@@ -88,6 +88,7 @@ var places = map[string]place{
 	"Crash Information":            {0, 0},
 	"Crashed:":                     {0, 0},
 	"DEDUP_TOKEN: ":                {9, 5},
+	"EIP:":                         {0, 7},
 	"ELF file SHA256:":             {2, 0},
 	"Exception in thread ":         {0, 0},
 	"FATAL EXCEPTION":              {9, 0},

@@ -5,6 +5,7 @@ import (
 
 	"qss-filter/filter/frame"
 	"qss-filter/filter/match"
+	"qss-filter/filter/scan"
 )
 
 // headline is what a headline says of the stacks below it.
@@ -24,6 +25,8 @@ const (
 	perFlowHeadline
 	// appleHeadline is that of the thread that crashed in a report of Darwin: its first frame is exact.
 	appleHeadline
+	// counterHeadline is that of the program counter, a frame of its own above the stack: it is exact.
+	counterHeadline
 )
 
 // emitter is what the log's headlines say of the program that prints the frames that follow.
@@ -86,11 +89,14 @@ var (
 	// `Thread 0 Crashed:` is the thread that crashed in a report of Darwin, and `Crashed: NAME` in one of Crashlytics.
 	crashedWord = []byte("Crashed:")
 	threadStart = []byte("Thread ")
+	// Redis, Valkey and KeyDB print `EIP:` alone on a line above the frame of what the signal interrupted (logStackTrace in Redis's debug.c).
+	counterKey = []byte("EIP:")
 )
 
 // headlineWords are in headlines, and in what else a thread notes.
 var headlineWords = match.Subscribe(string(SanitizerWord), string(RuntimeError), string(onShard), string(inShard), string(depthWord), string(framesKey),
-	string(atPC), string(testRun), string(testsRun), string(dumpedWord), string(crashInformation), string(sumWord), string(crashedWord))
+	string(atPC), string(testRun), string(testsRun), string(dumpedWord), string(crashInformation), string(sumWord), string(crashedWord),
+	string(counterKey))
 
 // partWords are in the lines of frames that are parts of them.
 var partWords = match.Subscribe(frame.SatyrWords()...)
@@ -158,6 +164,11 @@ func (e *emitter) noteOthers(line []byte) {
 	}
 	if before, _, is := bytes.Cut(line, crashedWord); is && (bytes.Contains(before, threadStart) || len(bytes.TrimSpace(before)) == 0) {
 		e.begin(appleHeadline, false, true)
+	}
+	if text := bytes.TrimRight(line, " \t\r\n"); bytes.HasSuffix(text, counterKey) {
+		if before := text[:len(text)-len(counterKey)]; len(before) == 0 || scan.IsSpace(before[len(before)-1]) {
+			e.begin(counterHeadline, false, true)
+		}
 	}
 	for i := bytes.IndexByte(line, '['); i >= 0; i = nextByte(line, i, '[') {
 		switch word := line[i:]; {

@@ -177,7 +177,8 @@ func (o Adjust) Frame(t *Thread, by frame.Convention, first bool) Rule {
 		return t.doubted(either.because(byFormat), first)
 	case by == frame.Listed && t.headed(first, perFlowHeadline):
 		return t.doubted(unwinding.because(byHeader), first)
-	case by == frame.Darwin && first && t.headed(false, appleHeadline) && !t.Emitter.begun:
+	case by == frame.Darwin && first && t.headed(false, appleHeadline) && !t.Emitter.begun,
+		by == frame.Raw && t.headed(false, counterHeadline) && !t.Emitter.begun:
 		return exact.because(byHeader)
 	case by == frame.Raw, by == frame.RawButFirst, by == frame.Darwin:
 		return t.doubted(unwinding.because(byFormat), first)
