@@ -1,8 +1,9 @@
 package resolve
 
 // The caches of answers are tables in which an answer replaces the one in its slot. They begin small, since most logs have few
-// frames, and one program may have thousands of filters. A table that has taken twice as many answers as it has slots grows: one of
-// steadySlots only if answers were asked for again that had left it. Logs of addresses that come once each need no more of them.
+// frames, and one program may have thousands of filters. A table that has taken half as many answers as it has slots grows, since two
+// that come again and again may be in the way of each other: one of steadySlots only if answers were asked for again that had left it.
+// Logs of addresses that come once each need no more of them.
 const (
 	firstSlots  = 1 << 6 // a power of two, as growth is
 	growth      = 4
@@ -33,7 +34,7 @@ func (r *recurrence) put(hash uint64, slots, most int) (grow bool) {
 	if slots >= steadySlots && slots < most {
 		r.note((hash ^ hash>>32) * 0xbf58476d1ce4e5b9 >> (64 - wereBits)) // addresses may have a constant distance
 	}
-	if r.puts++; r.puts <= 2*slots || slots >= most {
+	if r.puts++; r.puts <= slots/2 || slots >= most {
 		return false
 	}
 	grow = slots < steadySlots || growth*r.again > r.puts

@@ -135,9 +135,6 @@ func (w *window) drop() {
 
 // take answers a query, or takes the answer that another core has found.
 func (s *Prefetch) take(ctx context.Context, q query) found {
-	if q.space == symsrc.InScript {
-		return s.checked(s.source.fetch(ctx, q)) // it takes less time than to look ahead
-	}
 	e := s.request(&q)
 	if len(s.rest) > 0 && len(s.rest) <= s.left && e == nil {
 		if s.idle--; s.idle < 0 {
@@ -150,11 +147,7 @@ func (s *Prefetch) take(ctx context.Context, q query) found {
 		s.Lines.Pass()
 		s.lookAhead(ctx, s.rest[len(s.rest)-s.left:], &s.next)
 	}
-	return s.checked(s.await(ctx, e, q))
-}
-
-// checked returns an answer, and tells of the panic that it was.
-func (s *Prefetch) checked(got found) found {
+	got := s.await(ctx, e, q)
 	if got.broken != "" {
 		s.broken(got.broken)
 	}
@@ -346,7 +339,7 @@ func (s *Prefetch) predict(t *Thread, line []byte) (q query, ok, stop bool) {
 	}
 	line, _ = scan.CutEnd(line)
 	fr := s.Lines.Read(line)
-	if fr == nil || fr.Done || fr.Shape == frame.NumberOnly || fr.Data || fr.Space == symsrc.InScript {
+	if fr == nil || fr.Done || fr.Shape == frame.NumberOnly || fr.Data {
 		return q, false, false
 	}
 	seen := parse.Frame{Frame: *fr, ModuleText: fr.Module.Of(line), BuildIDText: fr.BuildID.Of(line), MemberText: fr.Member.Of(line), SymbolText: fr.Symbol.Of(line)}
