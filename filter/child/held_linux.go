@@ -23,7 +23,8 @@ import (
 // while they have their names.
 //
 // A file that is kept open keeps scripts from unmounting what they have mounted. Files with names are therefore opened early only where the root directory or our
-// own working directory are mounted. Others, as in another root or mount namespace, are opened when a frame asks for them.
+// own working directory are mounted. Others, as in another root or mount namespace, are opened when a frame asks for them. File systems of other machines,
+// and of programs, keep a file that is deleted while it is open under another name: a script could not remove its directory. Theirs are not opened.
 
 const (
 	// maxHeld bounds the files that are kept open, and heldShare which part they are of those that may be. maxHeldSize bounds their bytes, which take room
@@ -271,7 +272,21 @@ func openAs(path string, m mapping, named bool) *os.File {
 	if err != nil {
 		return nil
 	}
+	if !isLocal(int(file.Fd())) {
+		file.Close()
+		return nil
+	}
 	return file
+}
+
+// localTypes are the types of the file systems on which a file that is open is deleted like any other: see statfs(2).
+var localTypes = []uint32{unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC, unix.TMPFS_MAGIC, unix.OVERLAYFS_SUPER_MAGIC,
+	0x2fc12fc1} // ZFS
+
+// isLocal reports whether an open file is on one of these.
+func isLocal(fd int) bool {
+	var on unix.Statfs_t
+	return unix.Fstatfs(fd, &on) == nil && slices.Contains(localTypes, uint32(on.Type))
 }
 
 // keep remembers a file that is held. If these are too many, the oldest ones are closed.

@@ -236,3 +236,22 @@ func TestHeldOnlyELF(t *testing.T) {
 		}
 	}
 }
+
+// TestHeldLocal opens a file as one that is mapped, and one of a file system that is none of those on which that does no harm: /proc.
+func TestHeldLocal(t *testing.T) {
+	own, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]bool{own: true, "/proc/version": false} {
+		var is unix.Stat_t
+		if err := unix.Stat(path, &is); err != nil {
+			t.Fatal(err)
+		}
+		file := openAs(path, mapping{inode: is.Ino, path: path}, true)
+		if (file != nil) != want {
+			t.Errorf("%s: opened: %v", path, file != nil)
+		}
+		file.Close()
+	}
+}
