@@ -116,7 +116,7 @@ func TestKnownLinesCost(t *testing.T) {
 	}
 }
 
-// TestMalformedLinesCost holds that nobody asks why the fields of a line are malformed, which takes a thousand times as long as reading them,
+// TestMalformedLinesCost holds that the reason why the fields of a line are malformed is not asked for, which takes a thousand times as long as reading them,
 // only to learn that the line is not a known one.
 func TestMalformedLinesCost(t *testing.T) {
 	f := filter.New(filter.Options{Symbols: &symbols{}})
