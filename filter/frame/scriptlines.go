@@ -17,7 +17,8 @@ import (
 //	  "lineno": 19,
 //	  "pre_context": [
 //
-// The order of members is any. A line is read as a frame that says which of them it is, and the reader of the log makes one frame of an object once all of it is known.
+// The order of members is any. A line is read as a frame that says which of them it is, and the reader of the log makes one frame of an object once
+// all of it is known.
 
 // ScriptPart says which member of an object a line is that is a part of a frame of a script.
 type ScriptPart uint8
